@@ -284,7 +284,7 @@ impl Cluster {
     pub fn usable_nodes(&self) -> BTreeSet<String> {
         let objects = self.objects();
         let usable = objects.nodes();
-        let usable = usable.filter(|n| n.ready && n.closures.is_empty() && !n.cordoned);
+        let usable = usable.filter(|n| n.ready && n.closures.is_empty());
         usable.map(|node| node.name.clone()).collect()
     }
 

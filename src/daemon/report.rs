@@ -198,12 +198,10 @@ fn exclusion(verdict: &Verdict) -> Option<&'static str> {
         Class::Hot { .. }
         | Class::Warming { .. }
         | Class::Cold
-        | Class::ColdCordoned
         | Class::ColdClosed(_)
         | Class::Even
         | Class::Underused
         | Class::InUse
-        | Class::InUseCordoned
         | Class::InUseClosed(_)
         | Class::Leaving
         | Class::NotReady

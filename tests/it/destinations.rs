@@ -122,7 +122,7 @@ fn no_pod_goes_to_a_node_that_an_autoscaler_is_removing() {
     }
     // cluster-autoscaler takes this taint back when pods arrive.
     let candidate = "taint=DeletionCandidateOfClusterAutoscaler:PreferNoSchedule";
-    let tolerant = hot("tolerates=*:PreferNoSchedule", candidate, "cordoned");
+    let tolerant = hot("tolerates=*:PreferNoSchedule", candidate, "cpu=200m");
     assert!(!landings(&tolerant).is_empty());
 }
 
@@ -147,10 +147,11 @@ fn no_pod_goes_to_a_node_whose_machine_stops() {
 fn no_pod_goes_to_a_cordoned_node_although_it_tolerates_that() {
     let tolerates = "tolerates=node.kubernetes.io/unschedulable:NoSchedule";
     let plan = hot(tolerates, "cordoned", "cordoned").plan(EVEN);
-    assert_eq!(
-        why(&plan),
-        "its replacement could land on n2, where the move would improve nothing: n2 is cordoned"
-    );
+    assert_eq!(why(&plan), "its replacement could land on n2, which is cordoned");
+    let cluster = "node n1 taint=a:NoSchedule\n web*2 cpu=300m POD\nnode n2 cordoned";
+    let cluster = Cluster::parse(&cluster.replace("POD", tolerates));
+    let plan = cluster.plan("strategies: [removePodsViolatingNodeTaints]");
+    assert_eq!(why(&plan), "its replacement could land on n2, which is cordoned");
     assert!(!landings(&hot(tolerates, "", "")).is_empty());
 }
 
@@ -244,7 +245,7 @@ fn no_pod_goes_where_a_taint_removes_it_after_a_while() {
     );
     let for_ever = hot("tolerates=maintenance:NoExecute", maintained, "cordoned");
     assert!(!landings(&for_ever).is_empty());
-    let soft = hot("tolerates=*:NoExecute@60", "taint=maintenance:NoSchedule", "cordoned");
+    let soft = hot("tolerates=*:NoExecute@60", "taint=maintenance:NoSchedule", "cpu=200m");
     assert!(!landings(&soft).is_empty());
 }
 

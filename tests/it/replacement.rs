@@ -624,7 +624,7 @@ fn replaced(snapshot: &Snapshot, plan: &Plan) -> Result<(), String> {
         let wants = facts.wanted.is_none_or(|n| usize::try_from(n).unwrap() >= of_owner.count());
         let node = planned.to.as_deref().and_then(|to| snapshot.find_node(to)).ok_or_else(name)?;
         let node = snapshot.node(node);
-        if !(starts && survives && wants && node.ready && !node.cordoned) {
+        if !(starts && survives && wants && node.ready && node.closures.is_empty()) {
             return Err(name());
         }
     }

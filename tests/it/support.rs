@@ -168,7 +168,6 @@ impl Cluster {
             name: name.clone(),
             labels,
             taints: taints.collect(),
-            cordoned: words.has("cordoned"),
             ready: !words.has("not-ready"),
             closures: closures(words),
             os: words.get("os").map(str::to_owned),
@@ -428,7 +427,7 @@ impl<'l> Words<'l> {
     }
 }
 
-/// Returns the closures of `closed=`, and of the keys of `taint=`.
+/// Returns the closures of `closed=` and `cordoned`, and of the keys of `taint=`.
 fn closures(words: &Words<'_>) -> Vec<NodeClosure> {
     let of = |key| words.get(key).into_iter().flat_map(|text| text.split(','));
     let closure = |word: &str| match word {
@@ -440,7 +439,8 @@ fn closures(words: &Words<'_>) -> Vec<NodeClosure> {
         let key = taint.split([':', '=']).next().unwrap();
         NodeClosure::of_taint(key)
     });
-    of("closed").map(closure).chain(taints).collect()
+    let cordon = words.has("cordoned").then_some(NodeClosure::Cordoned);
+    of("closed").map(closure).chain(taints).chain(cordon).collect()
 }
 
 fn pairs(text: &str) -> Labels {

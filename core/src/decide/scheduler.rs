@@ -51,7 +51,7 @@ use std::ops::Index;
 
 use crate::decide::placement::{Placement, Starts};
 use crate::model::plan::{Misfit, PlacementCause, Removal};
-use crate::model::snapshot::facts::{NodeFacts, PodAffinityTerm, PodFacts, Taint};
+use crate::model::snapshot::facts::{NodeClosure, NodeFacts, PodAffinityTerm, PodFacts, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::ScorePlugin;
 use crate::values::Ratio;
@@ -295,8 +295,8 @@ pub fn fits_today(placement: &Placement<'_>, pod: PodId, node: NodeId) -> Result
     if !node_facts.ready {
         return Err(Misfit::NotReady);
     }
-    if node_facts.cordoned {
-        return Err(Misfit::Cordoned);
+    if node_facts.is_closed_by(NodeClosure::Cordoned) {
+        return Err(Misfit::Closed(NodeClosure::Cordoned));
     }
     if !taints::tolerated(&node_facts.taints, &pod_facts.tolerations) {
         return Err(Misfit::Taint);

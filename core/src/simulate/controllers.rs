@@ -6,7 +6,7 @@ use std::rc::Rc;
 use jiff::SignedDuration;
 
 use crate::model::plan::{STEERING_KEY, Steer, SteerAction};
-use crate::model::snapshot::facts::{Effect, Taint};
+use crate::model::snapshot::facts::{Effect, NodeClosure, Taint};
 use crate::model::snapshot::objects::{Name, Object};
 
 use super::cluster::{Life, PodTemplate, SimulatedCluster, Work, after};
@@ -86,7 +86,7 @@ fn taint(key: &str, effect: Effect) -> Taint {
 /// Drains a node as `kubectl drain` does: cordons it, and evicts its pods as budgets allow.
 fn drain(cluster: &mut SimulatedCluster, node: &str) {
     cluster.change_node(node, |machine| {
-        (machine.draining, machine.facts.cordoned) = (true, true);
+        (machine.draining, machine.facts.closures) = (true, vec![NodeClosure::Cordoned]);
         machine.taint(taint("node.kubernetes.io/unschedulable", Effect::NoSchedule));
     });
     cluster.tell(format!("node {node} is drained"));
@@ -96,7 +96,7 @@ fn recover(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
     let node = spec.name.as_str();
     cluster.change_node(node, |machine| {
         (machine.down, machine.facts.ready) = (None, true);
-        (machine.draining, machine.facts.cordoned) = (false, false);
+        (machine.draining, machine.facts.closures) = (false, Vec::new());
         // This also drops the steering taint. The next plan adds it again if it is still needed.
         machine.facts.taints.clone_from(&spec.taints);
     });

@@ -52,7 +52,6 @@ pub(super) fn join(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
         name: spec.name.clone(),
         labels: spec.labels.clone(),
         taints: spec.taints.clone(),
-        cordoned: false,
         ready: true,
         closures: Vec::new(),
         os: None,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::model::plan::{Class, NodePicture, TargetBand};
+use crate::model::snapshot::facts::NodeClosure;
 use crate::policy::Basis;
 use crate::values::text::list;
 use crate::values::value_of;
@@ -242,13 +243,11 @@ const fn word(class: Option<&Class>) -> &'static str {
         Some(Class::Hot { .. }) => "hot",
         Some(Class::Warming { .. }) => "warming",
         Some(Class::Cold) => "cold",
-        Some(Class::ColdCordoned) => "cordoned",
+        Some(Class::ColdClosed(NodeClosure::Cordoned)) => "cordoned",
         Some(Class::ColdClosed(_)) => "closed",
         Some(Class::Even) => "even",
         Some(Class::Underused) => "underused",
-        Some(Class::InUse | Class::InUseCordoned | Class::InUseClosed(_) | Class::Leaving) => {
-            "in use"
-        }
+        Some(Class::InUse | Class::InUseClosed(_) | Class::Leaving) => "in use",
         Some(Class::Unknown(_) | Class::Unreadable(_) | Class::NoAllocatable(_)) => "?",
         Some(Class::NotReady) => "not ready",
         Some(Class::Deleting) => "leaving",
@@ -261,9 +260,7 @@ const fn is_excluded(class: &Class) -> bool {
     match class {
         Class::Hot { .. } | Class::Cold | Class::Even | Class::Underused | Class::InUse => false,
         Class::Warming { .. }
-        | Class::ColdCordoned
         | Class::ColdClosed(_)
-        | Class::InUseCordoned
         | Class::InUseClosed(_)
         | Class::Leaving
         | Class::Unknown(_)

@@ -129,8 +129,8 @@ impl Headline {
         let sum = |codes: &[&str]| codes.iter().map(|code| plan.count(code)).sum::<usize>();
         let unknown = sum(&["unknown", "doubtful", "not-ready", "deleting", "no-allocatable"]);
         let (even, cold, underused) = (sum(&["even"]), sum(&["cold"]), sum(&["underused"]));
-        let closed = sum(&["cold-cordoned", "cold-closed"]);
-        let in_use = sum(&["in-use", "in-use-cordoned", "in-use-closed", "leaving"]);
+        let closed = sum(&["cold-closed"]);
+        let in_use = sum(&["in-use", "in-use-closed", "leaving"]);
         let kept = plan.kept.iter().map(|group| group.pods.total()).sum();
         if let Some(why) = &plan.halted {
             return Headline::Halted(why.to_string());

@@ -224,13 +224,11 @@ const fn rank(class: &Class) -> u8 {
         Class::Deleting => 8,
         Class::Even => 9,
         Class::InUse => 10,
-        Class::InUseCordoned => 11,
-        Class::InUseClosed(_) => 12,
-        Class::Cold => 13,
-        Class::ColdCordoned => 14,
-        Class::ColdClosed(_) => 15,
-        Class::Lacks(_) => 16,
-        Class::NotSelected => 17,
+        Class::InUseClosed(_) => 11,
+        Class::Cold => 12,
+        Class::ColdClosed(_) => 13,
+        Class::Lacks(_) => 14,
+        Class::NotSelected => 15,
     }
 }
 

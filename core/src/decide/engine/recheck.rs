@@ -134,7 +134,6 @@ fn is_same_destination(name: &str, decided: &Snapshot, current: &Snapshot) -> bo
     let (before, after) = (decided.node(before), current.node(after));
     after.ready == before.ready
         && after.closures == before.closures
-        && after.cordoned == before.cordoned
         && after.taints == before.taints
         && after.csi_drivers == before.csi_drivers
         && after.labels == before.labels

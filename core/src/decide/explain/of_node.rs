@@ -11,7 +11,7 @@ use crate::decide::steering;
 use crate::decide::strategy::ResourceLevel;
 use crate::decide::targets::AboveTarget;
 use crate::model::plan::{Class, Steer};
-use crate::model::snapshot::facts::OwnerKey;
+use crate::model::snapshot::facts::{NodeClosure, OwnerKey};
 use crate::model::snapshot::{BudgetId, NodeId, PodId, WorkloadId};
 use crate::model::usage::Measure;
 use crate::policy::Basis;
@@ -142,7 +142,7 @@ pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> NodeExplanation {
         at: case.world.now,
         name: facts.name.clone(),
         ready: facts.ready,
-        cordoned: facts.cordoned,
+        cordoned: facts.is_closed_by(NodeClosure::Cordoned),
         labels: facts.labels.clone(),
         taints: facts.taints.iter().map(ToString::to_string).collect(),
         unreadable: unreadable.as_ref().map(CodedMessage::class),

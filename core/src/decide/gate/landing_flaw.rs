@@ -266,7 +266,6 @@ fn no_gain(
     match other_pool(candidate, projection, node) {
         Some(pool) => pool,
         None if by_load && !judged() => NoGain::Lacks,
-        None if by_load && facts.cordoned => NoGain::Cordoned,
         None => destinations.others.clone(),
     }
 }

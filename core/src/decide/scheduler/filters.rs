@@ -3,6 +3,7 @@
 
 use crate::model::plan::Misfit;
 use crate::model::snapshot::NodeId;
+use crate::model::snapshot::facts::NodeClosure;
 use crate::policy::FilterPlugin;
 
 use super::nominated::NominatedPods;
@@ -86,15 +87,12 @@ impl<'q, 'w> Filters<'q, 'w> {
             return Err(Misfit::NotReady);
         }
         // As for the Ready condition. A node that is being deleted gets no taint for it.
-        let mut closures = there.closures.iter().copied();
+        let counts = |closure: &NodeClosure| {
+            *closure != NodeClosure::Cordoned || question.runs(FilterPlugin::NodeUnschedulable)
+        };
+        let mut closures = there.closures.iter().copied().filter(counts);
         if let Some(closure) = closures.find(|c| taints::closes(*c, tolerations)) {
             return Err(Misfit::Closed(closure));
-        }
-        if there.cordoned
-            && question.runs(FilterPlugin::NodeUnschedulable)
-            && !taints::cordon_tolerated(tolerations)
-        {
-            return Err(Misfit::Cordoned);
         }
         if question.runs(FilterPlugin::TaintToleration)
             && !taints::tolerated(&there.taints, tolerations)

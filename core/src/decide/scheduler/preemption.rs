@@ -51,7 +51,6 @@ const fn may_change(why: &Misfit) -> bool {
         | Misfit::AntiAffinityOfOthers => true,
         Misfit::NotReady
         | Misfit::Closed(_)
-        | Misfit::Cordoned
         | Misfit::Taint
         | Misfit::NodeSelector
         | Misfit::NodeAffinity

@@ -9,8 +9,6 @@ use crate::model::snapshot::facts::{Effect, NodeClosure, Taint, Tolerates, Toler
 use super::normalise::normalise;
 use super::question::Question;
 
-/// The taint of a cordoned node (NodeUnschedulable).
-const CORDON: &str = "node.kubernetes.io/unschedulable";
 /// The taints of a node that is not Ready. The node controller sets one of them.
 const ABSENT: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
@@ -23,14 +21,7 @@ pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
         .all(|t| tolerations.iter().any(|by| covers(by, t)))
 }
 
-/// Returns true if the tolerations allow a cordoned node.
-pub(super) fn cordon_tolerated(tolerations: &[Toleration]) -> bool {
-    let taint =
-        || Taint { key: CORDON.to_owned(), value: String::new(), effect: Effect::NoSchedule };
-    !tolerations.is_empty() && tolerations.iter().any(|by| covers(by, &taint()))
-}
-
-/// Returns true if the taint that the node controller sets for a closure keeps a pod away.
+/// Returns true if the taint that the control plane sets for a closure keeps a pod away.
 pub(super) fn closes(closure: NodeClosure, tolerations: &[Toleration]) -> bool {
     let taint =
         |key: &str| Taint { key: key.to_owned(), value: String::new(), effect: Effect::NoSchedule };
@@ -154,10 +145,9 @@ mod tests {
 
     #[test]
     fn a_cordon_can_be_tolerated() {
-        assert!(
-            !cordon_tolerated(&[])
-                && cordon_tolerated(&[toleration(Some(CORDON), Tolerates::Any, None)])
-        );
+        let cordon = "node.kubernetes.io/unschedulable";
+        assert!(closes(NodeClosure::Cordoned, &[]));
+        assert!(!closes(NodeClosure::Cordoned, &[toleration(Some(cordon), Tolerates::Any, None)]));
     }
 
     #[test]

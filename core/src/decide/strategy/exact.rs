@@ -56,7 +56,7 @@ static DUPLICATES: DuplicateRules = DuplicateRules {
         landing.map(drop).map_err(may_not_go)
     },
     by_duplicates: true,
-    cordoned: true,
+    closed: true,
     anywhere: true,
 };
 

@@ -59,11 +59,9 @@ impl<'w> LowNodeUtilizationRun<'w> {
     ) -> Self {
         let pools = in_force(draft, rule);
         let classes = classify(draft, position, rule, &pools);
-        let snapshot = draft.world.snapshot;
-        let cordoned = |node| snapshot.node(node).cordoned;
         let pools: Vec<BalancedPool> = pools
             .into_iter()
-            .map(|pool| BalancedPool::new(pool, &classes, rule.number_of_nodes, cordoned))
+            .map(|pool| BalancedPool::new(pool, &classes, rule.number_of_nodes))
             .collect();
         for pool in &pools {
             if let Some(why) = &pool.idle {

@@ -50,8 +50,8 @@ pub(super) struct DuplicateRules {
     /// Whether only duplicates decide where replicas may go, and no pod that stays in any case: the
     /// first of each set.
     pub(super) by_duplicates: bool,
-    /// Whether cordoned nodes may take replicas.
-    pub(super) cordoned: bool,
+    /// Whether closed nodes may take replicas.
+    pub(super) closed: bool,
     /// Whether a replacement may land on any node, not only where it makes the spread more even.
     pub(super) anywhere: bool,
 }
@@ -61,7 +61,7 @@ pub(super) struct DuplicateRules {
 pub(super) static NATIVE: DuplicateRules = DuplicateRules {
     counts: |draft, _, pod| NotSelected::unless_gone(draft.world.snapshot.pod(pod)),
     by_duplicates: false,
-    cordoned: false,
+    closed: false,
     anywhere: false,
 };
 

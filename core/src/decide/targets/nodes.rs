@@ -50,7 +50,6 @@ fn class(
         let facts = projection.world.snapshot.node(node);
         return match facts.closure() {
             Some(closure) => Class::ColdClosed(closure),
-            None if facts.cordoned => Class::ColdCordoned,
             None => Class::Cold,
         };
     };

@@ -14,12 +14,9 @@ pub enum Misfit {
     /// The node is not Ready.
     #[error("not ready")]
     NotReady,
-    /// A condition of the node keeps new pods away.
+    /// A cordon or condition of the node keeps new pods away.
     #[error("{0}")]
     Closed(NodeClosure),
-    /// The node is cordoned.
-    #[error("cordoned")]
-    Cordoned,
     /// The node has a taint that the pod does not tolerate.
     #[error("tainted")]
     Taint,
@@ -84,8 +81,8 @@ impl Misfit {
                 return format!("provide a node to which {driver} can attach more volumes");
             }
             Misfit::NotReady => "wait until another node is Ready",
+            Misfit::Closed(NodeClosure::Cordoned) => "uncordon another node",
             Misfit::Closed(_) => "remove what causes the condition of another node",
-            Misfit::Cordoned => "uncordon another node",
             Misfit::Taint => "add a toleration, or remove a taint of another node",
             Misfit::NodeSelector => "let its node selector match another node",
             Misfit::NodeAffinity => "let its node affinity match another node",

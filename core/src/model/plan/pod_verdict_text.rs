@@ -24,12 +24,12 @@ pub(super) fn others(going: usize, waiting: usize) -> String {
 pub(super) fn node(class: &Class) -> String {
     match class {
         Class::Warming { .. } => format!("its node is not hot for long enough: {class}"),
-        Class::Cold | Class::ColdCordoned | Class::ColdClosed(_) => {
+        Class::Cold | Class::ColdClosed(_) => {
             "its node is at or below every threshold and needs no relief".to_owned()
         }
         Class::Even => "its node is between thresholds and targets and needs no relief".to_owned(),
         Class::Underused => "its node is at or below every threshold".to_owned(),
-        Class::InUse | Class::InUseCordoned | Class::InUseClosed(_) | Class::Leaving => {
+        Class::InUse | Class::InUseClosed(_) | Class::Leaving => {
             "its node is above a threshold, so it is not emptied".to_owned()
         }
         Class::Hot { .. }
@@ -80,13 +80,13 @@ fn moved(aim: Aim, to: Option<&str>) -> String {
 
 /// The change that would let a strategy select pods of such a node.
 pub(super) fn node_remedy(class: &Class) -> String {
-    let stays = matches!(class, Class::InUse | Class::InUseCordoned | Class::InUseClosed(_));
+    let stays = matches!(class, Class::InUse | Class::InUseClosed(_));
     let otherwise = if stays {
         "nothing: its node stays, unless you raise its `thresholds`"
     } else {
         "nothing: its node needs no relief, unless you lower its `targetThresholds`"
     };
-    // The remedy for a cordoned or closed node lets it take pods. Its own pods would still stay.
-    let is_cold = matches!(class, Class::ColdCordoned | Class::ColdClosed(_));
+    // The remedy for a closed node lets it take pods. Its own pods would still stay.
+    let is_cold = matches!(class, Class::ColdClosed(_));
     class.remedy().filter(|_| !is_cold && !stays).unwrap_or_else(|| otherwise.to_owned())
 }

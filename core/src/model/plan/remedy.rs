@@ -58,7 +58,8 @@ impl Class {
             Class::Warming { since, sustained_for, .. } => {
                 wait(at_least_a_second(*sustained_for, *since), "lower `sustainedFor`")
             }
-            Class::ColdCordoned | Class::InUseCordoned => "uncordon the node".to_owned(),
+            Class::ColdClosed(NodeClosure::Cordoned)
+            | Class::InUseClosed(NodeClosure::Cordoned) => "uncordon the node".to_owned(),
             Class::Deleting
             | Class::ColdClosed(NodeClosure::Leaving | NodeClosure::Stopping)
             | Class::InUseClosed(NodeClosure::Leaving | NodeClosure::Stopping) => {

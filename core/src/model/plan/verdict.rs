@@ -61,10 +61,7 @@ pub enum Class {
     /// At or below every threshold: may take pods.
     #[error("at or below every threshold: may take pods")]
     Cold,
-    /// At or below every threshold, but cordoned.
-    #[error("at or below every threshold, but cordoned: takes no pods")]
-    ColdCordoned,
-    /// At or below every threshold, but a condition keeps new pods away.
+    /// At or below every threshold, but a cordon or condition keeps new pods away.
     #[error("at or below every threshold, but {0}: takes no pods")]
     ColdClosed(NodeClosure),
     /// Between threshold and target.
@@ -76,10 +73,7 @@ pub enum Class {
     /// Above a threshold: stays and may take pods.
     #[error("above a threshold: stays and may take pods")]
     InUse,
-    /// Above a threshold, but cordoned.
-    #[error("above a threshold: stays, but cordoned: takes no pods")]
-    InUseCordoned,
-    /// Above a threshold, but a condition keeps new pods away.
+    /// Above a threshold, but a cordon or condition keeps new pods away.
     #[error("above a threshold: stays, but {0}: takes no pods")]
     InUseClosed(NodeClosure),
     /// Above a threshold, but an autoscaler is about to remove it.
@@ -140,12 +134,10 @@ crate::codes! {
         Hot = "hot",
         Warming = "warming",
         Cold = "cold",
-        ColdCordoned = "cold-cordoned",
         ColdClosed = "cold-closed",
         Even = "even",
         Underused = "underused",
         InUse = "in-use",
-        InUseCordoned = "in-use-cordoned",
         InUseClosed = "in-use-closed",
         Leaving = "leaving",
         Unknown = "unknown",

@@ -41,8 +41,6 @@ pub struct NodeFacts {
     pub labels: Labels,
     /// Its taints, including the taint of a cordon.
     pub taints: Vec<Taint>,
-    /// Whether it is cordoned and takes no new pods.
-    pub cordoned: bool,
     /// The status of its Ready condition. A node without one counts as Ready, as in descheduler.
     pub ready: bool,
     /// Why it takes no new pods, in order; empty if it does.

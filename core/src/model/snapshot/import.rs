@@ -378,9 +378,8 @@ mod tests {
             name: "n1".into(),
             labels: [("zone".to_owned(), "a".to_owned())].into(),
             taints: vec![taint("gpu", "t4", Effect::NoSchedule), taint("x", "", Effect::NoExecute)],
-            cordoned: true,
             ready: true,
-            closures: Vec::new(),
+            closures: vec![NodeClosure::Cordoned],
             os: None,
             allocatable: vec![
                 ("cpu".into(), Amount::millicores(7910)),
@@ -421,7 +420,8 @@ mod tests {
         );
         assert_eq!(node.allocatable, [("pods".to_owned(), Amount::new(9))]);
         let bare = node_of("{apiVersion: v1, kind: Node, metadata: {name: n1}}");
-        assert!(bare.allocatable.is_empty() && bare.ready && !bare.cordoned);
+        assert!(bare.allocatable.is_empty() && bare.ready);
+        assert_eq!(bare.closures, [NodeClosure::NeverReady]);
     }
 
     #[test]
@@ -443,10 +443,10 @@ mod tests {
     }
 
     #[test]
-    fn a_deletion_taints_of_autoscalers_and_true_conditions_close_a_node() {
+    fn a_deletion_a_cordon_taints_of_autoscalers_and_true_conditions_close_a_node() {
         let node = node_of(
             "{apiVersion: v1, kind: Node, metadata: {name: n1,
-                deletionTimestamp: '2026-11-21T07:30:00Z'}, spec: {taints: [
+                deletionTimestamp: '2026-11-21T07:30:00Z'}, spec: {unschedulable: true, taints: [
                 {key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule},
                 {key: karpenter.sh/disrupted, effect: NoSchedule}]}, status: {conditions: [
                 {type: PIDPressure, status: 'True'}, {type: DiskPressure, status: 'False'},
@@ -455,6 +455,7 @@ mod tests {
         let closures = [
             NodeClosure::Deleting,
             NodeClosure::Leaving,
+            NodeClosure::Cordoned,
             NodeClosure::PidPressure,
             NodeClosure::NetworkUnavailable,
         ];

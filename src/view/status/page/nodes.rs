@@ -233,7 +233,7 @@ fn class_tag(code: Option<&str>) -> Markup {
     let style = match code {
         Some("hot") => "hot",
         Some("warming" | "doubtful" | "unknown" | "not-ready" | "no-allocatable") => "warn",
-        Some("cold" | "cold-cordoned" | "cold-closed" | "underused") => "idle",
+        Some("cold" | "cold-closed" | "underused") => "idle",
         _ => "other",
     };
     html! {

@@ -52,7 +52,6 @@ fn class(draft: &Draft<'_>, rule: &EmptyingRule<'_>, node: NodeId) -> Class {
         _ if rule.is_under(draft, node) => Class::Underused,
         _ if facts.is_closed_by(NodeClosure::Leaving) => Class::Leaving,
         (None, Some(closure)) => Class::InUseClosed(closure),
-        _ if facts.cordoned => Class::InUseCordoned,
         _ if is_leaving(draft, node) => Class::Leaving,
         _ => Class::InUse,
     }
@@ -121,10 +120,7 @@ impl EmptyingNodes {
         let mut filled: Vec<&NodeId> = emptier.filter(|n| self.filled.contains(n)).collect();
         filled.sort_unstable();
         let all = self.takers.iter().chain(fuller).chain(filled).copied();
-        let takes = |n: &NodeId| {
-            let facts = draft.world.snapshot.node(*n);
-            !facts.cordoned && facts.closure().is_none()
-        };
+        let takes = |n: &NodeId| draft.world.snapshot.node(*n).closure().is_none();
         all.filter(|n| *n != source && takes(n)).collect()
     }
 

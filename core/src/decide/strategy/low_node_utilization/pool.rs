@@ -14,8 +14,8 @@ pub(super) struct BalancedPool {
     pub(super) in_force: PoolInForce,
     /// Why nothing is done in the pool; `None` if something is.
     pub(super) idle: Option<Idle>,
-    /// The destinations for pods of the hot nodes: every other node that is not cordoned. The
-    /// scheduler chooses among them, and may not choose a cold one.
+    /// The destinations for pods of the hot nodes: every other node. The scheduler chooses among
+    /// them, and may not choose a cold one.
     pub(super) destinations: DestinationLimits,
 }
 
@@ -24,11 +24,9 @@ impl BalancedPool {
         in_force: PoolInForce,
         classes: &BTreeMap<NodeId, Class>,
         number_of_nodes: Option<u32>,
-        cordoned: impl Fn(NodeId) -> bool,
     ) -> Self {
         let is_hot = |node: &NodeId| classes.get(node).is_some_and(Class::is_hot);
-        let takes = |node: &NodeId| !is_hot(node) && !cordoned(*node);
-        let others = in_force.nodes.iter().copied().filter(takes);
+        let others = in_force.nodes.iter().copied().filter(|node| !is_hot(node));
         BalancedPool {
             idle: idle(&in_force.nodes, classes, number_of_nodes),
             destinations: DestinationLimits {

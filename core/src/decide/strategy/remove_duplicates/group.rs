@@ -41,7 +41,8 @@ impl ReplicaGroup {
         let has_duplicates = sets().any(|pods| pods.len() > 1);
         let spared = usize::from(details.by_duplicates);
         let deciding = sets().flat_map(|pods| pods.iter().skip(spared).copied());
-        let may_take = |n: &NodeId| details.cordoned || !draft.world.snapshot.node(*n).cordoned;
+        let may_take =
+            |n: &NodeId| details.closed || draft.world.snapshot.node(*n).closure().is_none();
         let targets = if has_duplicates {
             let nodes: Vec<NodeId> = nodes.iter().copied().filter(may_take).collect();
             targets(draft, &nodes, deciding)

@@ -211,7 +211,6 @@ fn elsewhere(node: &str, why: &NoGain) -> String {
     let otherwise = match why {
         NoGain::NoPool | NoGain::OtherPool(_) => "change the `nodeSelector` of the pools",
         NoGain::NotSelected => "widen the `nodeSelector` of the policy",
-        NoGain::Cordoned => "uncordon it",
         NoGain::Hot
         | NoGain::Lacks
         | NoGain::NotOpening

@@ -21,9 +21,6 @@ pub enum NoGain {
     /// The node was hot itself when the strategy began.
     #[error("is hot itself")]
     Hot,
-    /// The node is cordoned, and the pod tolerates that. It would soon be drained.
-    #[error("is cordoned")]
-    Cordoned,
     /// The move should open room for a pod of a hot node, and does so only if it lands elsewhere.
     #[error("is a node where the move may open no room")]
     NotOpening,

@@ -1,4 +1,4 @@
-//! Why a node takes no new pods, beside a cordon, taints and a Ready condition that is not true.
+//! Why a node takes no new pods, beside taints and a Ready condition that is not true.
 
 use std::fmt;
 
@@ -15,6 +15,8 @@ pub enum NodeClosure {
     Leaving,
     /// It has a taint by which a cloud provider says that its machine stops or has stopped.
     Stopping,
+    /// It is cordoned, and is soon drained.
+    Cordoned,
     /// It has no Ready condition, so its kubelet has never reported.
     NeverReady,
     /// Its Ready condition is not true. The scheduler sees a taint, which a pod may tolerate; no
@@ -71,7 +73,8 @@ impl NodeClosure {
     }
 
     /// Returns the key of the NoSchedule taint that the control plane sets for it a moment later;
-    /// `None` if it sets none.
+    /// `None` if it sets none. The filter NodeUnschedulable compares tolerations with that of a
+    /// cordon whether or not it is set.
     pub const fn taint(self) -> Option<&'static str> {
         match self {
             // The taint of a node that is not Ready depends on why it is not.
@@ -79,6 +82,7 @@ impl NodeClosure {
             | NodeClosure::Leaving
             | NodeClosure::Stopping
             | NodeClosure::NotReady => None,
+            NodeClosure::Cordoned => Some("node.kubernetes.io/unschedulable"),
             NodeClosure::NeverReady => Some("node.kubernetes.io/not-ready"),
             NodeClosure::MemoryPressure => Some("node.kubernetes.io/memory-pressure"),
             NodeClosure::DiskPressure => Some("node.kubernetes.io/disk-pressure"),
@@ -95,6 +99,7 @@ impl fmt::Display for NodeClosure {
             NodeClosure::Deleting => "being deleted",
             NodeClosure::Leaving => "being removed by an autoscaler",
             NodeClosure::Stopping => "about to stop, by its taint",
+            NodeClosure::Cordoned => "cordoned",
             NodeClosure::NeverReady => "without a Ready condition",
             NodeClosure::NotReady => "not Ready",
             NodeClosure::MemoryPressure => "under memory pressure",

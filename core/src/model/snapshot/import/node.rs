@@ -32,7 +32,6 @@ pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
             .enumerate()
             .map(|(i, found)| taint(i, found))
             .collect::<Result<_, _>>()?,
-        cordoned: node.spec.unschedulable,
         // A node without this condition counts as ready, as in descheduler.
         ready: !status.conditions.iter().any(|c| c.kind == "Ready" && c.status != "True"),
         closures: closures(node),
@@ -50,8 +49,11 @@ fn closures(node: &ApiNode) -> Vec<NodeClosure> {
     let conditions = &node.status.conditions;
     let deleting = node.metadata.deletion_timestamp.is_some();
     let never_ready = !conditions.iter().any(|c| c.kind == "Ready");
-    let own =
-        [deleting.then_some(NodeClosure::Deleting), never_ready.then_some(NodeClosure::NeverReady)];
+    let own = [
+        deleting.then_some(NodeClosure::Deleting),
+        node.spec.unschedulable.then_some(NodeClosure::Cordoned),
+        never_ready.then_some(NodeClosure::NeverReady),
+    ];
     let marked = node.spec.taints.iter().filter_map(|t| NodeClosure::of_taint(&t.key));
     let met = conditions.iter().filter(|c| c.status == "True");
     let mut closures: Vec<NodeClosure> = own.into_iter().flatten().collect();

@@ -9,6 +9,7 @@ use crate::decide::scheduler;
 use crate::decide::strategy::importance::eviction_order;
 use crate::decide::targets::unfit;
 use crate::model::plan::{Class, Idle, Misfit, Reason, Refusal, Replacement, Stop};
+use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Thresholds};
@@ -157,8 +158,8 @@ impl<'w> ExactUtilizationRun<'w> {
             let class = if thresholds.is_under(node) {
                 under.push(node);
                 Class::Underused
-            } else if draft.world.snapshot.node(node.node).cordoned {
-                Class::InUseCordoned
+            } else if draft.world.snapshot.node(node.node).is_closed_by(NodeClosure::Cordoned) {
+                Class::InUseClosed(NodeClosure::Cordoned)
             } else {
                 takers.push(node);
                 Class::InUse
@@ -265,7 +266,7 @@ impl PercentThresholds {
     /// The class of a node for LowNodeUtilization.
     fn class(&self, draft: &Draft<'_>, node: &MeasuredNode) -> Class {
         let snapshot = draft.world.snapshot;
-        let cordoned = snapshot.node(node.node).cordoned;
+        let cordoned = snapshot.node(node.node).is_closed_by(NodeClosure::Cordoned);
         match (self.is_under(node), cordoned, self.over(node)) {
             (true, false, _) => Class::Cold,
             (_, _, Some((resource, percent, high))) => Class::Hot {
@@ -274,7 +275,7 @@ impl PercentThresholds {
                 target: to_ratio(high),
                 needed: None,
             },
-            (true, true, None) => Class::ColdCordoned,
+            (true, true, None) => Class::ColdClosed(NodeClosure::Cordoned),
             (false, _, None) => Class::Even,
         }
     }
