@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::approval::approval;
+use super::approval::{self, approval};
 use super::evictable::{DEFAULT_PROFILE, Evictable, Profile, evictable};
 use super::guards::{self, guard};
 use super::help;
@@ -125,6 +125,7 @@ fn document() -> Section<Document> {
     all_strategies(sections(profiles(general(section)))).check(|f, document| {
         check_profiles(f, document);
         check_usage(f, &document.policy);
+        approval::check(f, &document.policy);
         steering::check(f, &document.policy);
         windows::check(f, &document.policy);
         guards::check(f, &document.policy);
