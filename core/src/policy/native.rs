@@ -7,7 +7,7 @@ use super::evictable::{DEFAULT_PROFILE, Evictable, Profile, evictable};
 use super::guards::{self, guard};
 use super::help;
 use super::limits::{cooldown, forecast, limits, safety};
-use super::node_utilization::basis;
+use super::node_utilization::{self, basis};
 use super::ramp::ramp;
 use super::rightsizing::rightsizing;
 use super::steering::{self, steering};
@@ -126,6 +126,7 @@ fn document() -> Section<Document> {
         check_profiles(f, document);
         check_usage(f, &document.policy);
         approval::check(f, &document.policy);
+        node_utilization::check(f, "strategies", &document.policy.strategies);
         steering::check(f, &document.policy);
         windows::check(f, &document.policy);
         guards::check(f, &document.policy);

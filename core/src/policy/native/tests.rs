@@ -418,3 +418,16 @@ fn a_number_that_is_too_large_is_refused_with_the_largest() {
       |                    ^
     ");
 }
+
+#[test]
+fn strategies_that_undo_the_moves_of_each_other_are_named() {
+    let both = |low: &str| {
+        format!(
+            "strategies:\n- lowNodeUtilization: {{thresholds: {{cpu: 10%}}, targetThresholds: \
+             {{cpu: 20%}}{low}}}\n- highNodeUtilization: {{thresholds: {{cpu: 5%}}}}\n"
+        )
+    };
+    assert_snapshot!(warnings(&both(", useDeviationThresholds: true")),
+        @"strategies: LowNodeUtilization with useDeviationThresholds moves pods back to the nodes that HighNodeUtilization empties; use thresholds that are no deviations, or one of the two strategies");
+    assert_eq!(warnings(&both("")), "", "fixed targets are ceilings of the other strategy");
+}
