@@ -327,6 +327,10 @@ fn check_profiles(f: &mut Fields<'_, '_>, document: &Document) {
         if let Some(place) = named.place.clone().filter(|_| repeated) {
             f.complain_at(Code::Conflict, &place, "another profile has this name");
         }
+        let is_used = document.policy.strategies.iter().any(|strategy| strategy.profile == i);
+        if let Some(place) = named.place.as_ref().filter(|_| !is_used) {
+            f.warn_at(Code::Ignored, place, "no strategy uses this profile");
+        }
     }
 }
 
