@@ -159,6 +159,7 @@ async fn ask_release(cluster: &Cluster, notes: &mut Vec<String>) -> Option<Kuber
     match release::read(cluster.client()).await {
         Ok(release) => {
             notes.push(format!("scheduler: kube-scheduler {release}"));
+            notes.extend(release.warning());
             Some(release)
         }
         Err(error) => {

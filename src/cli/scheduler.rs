@@ -25,28 +25,46 @@ impl SchedulerArgs {
         self.kubernetes_version
     }
 
-    /// The policy with the scheduler profiles of the file, and a warning for each setting that the
-    /// forecast ignores.
+    /// The policy with the release and the scheduler profiles of the file, and a warning for each
+    /// setting that the forecast ignores.
     pub(super) fn apply(&self, policy: Policy) -> anyhow::Result<(Policy, Vec<String>)> {
         let policy = match self.kubernetes_version {
             Some(release) => policy.with_release(release),
             None => policy,
         };
+        let mut warnings: Vec<String> =
+            self.kubernetes_version.and_then(KubernetesRelease::warning).into_iter().collect();
         let Some(path) = &self.scheduler_config else {
-            return Ok((policy, Vec::new()));
+            return Ok((policy, warnings));
         };
         let label = file::label(path);
         let text = file::text(path).map_err(|error| Misuse(format!("{error:#}")))?;
         let config =
             SchedulerConfig::parse(&label, &text).map_err(|error| Misuse(error.to_string()))?;
-        let warnings = config
-            .warnings
-            .iter()
-            .map(|warning| {
-                let (line, column) = (warning.line, warning.column);
-                format!("{label}:{line}:{column}: warning: {warning}")
-            })
-            .collect();
+        warnings.extend(config.warnings.iter().map(|warning| {
+            let (line, column) = (warning.line, warning.column);
+            format!("{label}:{line}:{column}: warning: {warning}")
+        }));
         Ok((policy.with_schedulers(config), warnings))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_that_the_forecast_does_not_know_is_a_warning() {
+        let warnings = |minor| {
+            let release = Some(KubernetesRelease::new(minor));
+            let args = SchedulerArgs { scheduler_config: None, kubernetes_version: release };
+            args.apply(Policy::default_native()).unwrap().1.join("\n")
+        };
+        assert_eq!(
+            warnings(99),
+            "forecasts may be wrong: Kubernetes 1.99 is not between 1.31 and 1.37, whose \
+             schedulers are known"
+        );
+        assert_eq!(warnings(34), "");
     }
 }

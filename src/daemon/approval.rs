@@ -132,14 +132,8 @@ impl Cycle<'_> {
         self.daemon.cluster.failures().record(Request::Proposal, result);
     }
 
-    /// Logs the approved evictions that the plan does not make.
-    pub(super) fn log_unmade(plan: &Plan) {
-        for unmade in &plan.unmade {
-            warn!("{unmade}");
-        }
-    }
-
-    /// Stores the evictions of the plan that wait for an approval.
+    /// Stores the evictions of the plan that wait for an approval. Returns true if the stored
+    /// proposal stays as it is, with its approval.
     ///
     /// An earlier proposal stays until it expires, is carried out, or none of its evictions is
     /// wanted any more, so that a person has time to read it. A plan that cannot know that, as
@@ -151,7 +145,7 @@ impl Cycle<'_> {
         snapshot: &Snapshot,
         plan: &Plan,
         outcomes: &[Outcome],
-    ) {
+    ) -> bool {
         let counts = plan.moves.is_empty() || outcomes.iter().any(is_tried);
         let is_wanted = |proposal: &Proposal| {
             let mut moves = proposal.moves.iter();
@@ -164,19 +158,21 @@ impl Cycle<'_> {
         };
         if let Some(proposal) = stored.proposal.as_ref().filter(stays) {
             self.daemon.approvals.waiting = Some(proposal.clone());
-            return self.record_request(Ok(()));
+            self.record_request(Ok(()));
+            return true;
         }
         let proposal = Some(plan.proposal()).filter(|proposal| !proposal.moves.is_empty());
         self.daemon.approvals.waiting.clone_from(&proposal);
         if proposal.is_none() && stored.proposal.is_none() {
-            return self.record_request(Ok(()));
+            self.record_request(Ok(()));
+            return false;
         }
         if !self.daemon.lead.holds() {
-            return;
+            return false;
         }
         let written = self.daemon.approvals.store.write(stored, proposal.as_ref());
         let Some(written) = self.daemon.stop.run_until_cancelled(written).await else {
-            return;
+            return false;
         };
         self.record_request(written.as_ref().copied().map_err(String::as_str));
         if let (Ok(()), Some(proposal)) = (written, proposal) {
@@ -187,6 +183,7 @@ impl Cycle<'_> {
                 "{evictions} {wait} for an approval; `evenkeel approve {id}` gives it"
             );
         }
+        false
     }
 }
 

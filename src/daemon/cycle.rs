@@ -75,8 +75,13 @@ impl<'d> Cycle<'d> {
         }
         let decided = self.engine.ledger().clone();
         let made = self.make(&snapshot, &plan).await;
-        if let (Some(stored), Ok(outcomes)) = (stored, &made) {
-            self.propose(stored, &snapshot, &plan, outcomes).await;
+        let is_kept = match (stored, &made) {
+            (Some(stored), Ok(outcomes)) => self.propose(stored, &snapshot, &plan, outcomes).await,
+            _ => false,
+        };
+        // Each cycle would repeat those of an approval that is kept.
+        if !is_kept {
+            plan.unmade.iter().for_each(|unmade| warn!("{unmade}"));
         }
         // Each takes as long as a decision, and after 30 s a plan evicts nothing more.
         if !self.daemon.stop.is_cancelled() {

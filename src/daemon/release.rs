@@ -78,13 +78,8 @@ impl Daemon {
 }
 
 fn tell(release: KubernetesRelease) {
-    if release.is_known() {
-        info!("forecasts follow kube-scheduler {release}");
-    } else {
-        let (oldest, newest) = (KubernetesRelease::OLDEST, KubernetesRelease::NEWEST);
-        warn!(
-            "forecasts may be wrong: Kubernetes {release} is not between {oldest} and {newest}, \
-             whose schedulers are known"
-        );
+    match release.warning() {
+        None => info!("forecasts follow kube-scheduler {release}"),
+        Some(warning) => warn!("{warning}"),
     }
 }

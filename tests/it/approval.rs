@@ -94,6 +94,16 @@ fn some_evictions_of_a_cycle_may_need_no_approval() {
     ");
 }
 
+#[test]
+fn outside_of_the_windows_the_plan_does_not_ask_for_an_approval() {
+    // Noon of a Saturday.
+    let closed = format!("{REQUIRED}windows: {{allow: [Mon]}}\n");
+    let plan = plan(&Cluster::parse(CLUSTER), &closed);
+    assert_eq!(text(&plan), "");
+    let codes: Vec<_> = plan.kept.iter().map(|kept| kept.refusal.code()).collect();
+    assert_eq!(codes, ["outside-window"; 2]);
+}
+
 /// One eviction of a cycle needs no approval, but two pods have to leave n1 before it is empty.
 #[test]
 fn a_person_decides_about_all_pods_of_a_node_that_is_emptied() {

@@ -18,7 +18,7 @@ const OTHER_NODES: usize = 1500;
 const PODS_OF_A_NODE: usize = 30;
 
 /// Hot nodes whose pods may only run on these nodes, so that each would land on a hot one.
-fn plan(hot_nodes: usize) -> Plan {
+fn hot_nodes_that_stay(hot_nodes: usize) -> String {
     let mut text = String::new();
     for node in 0..hot_nodes {
         let _ = writeln!(
@@ -30,7 +30,11 @@ fn plan(hot_nodes: usize) -> Plan {
     for node in 0..OTHER_NODES {
         let _ = writeln!(text, "node other{node}");
     }
-    Cluster::parse(&text).plan(POLICY)
+    text
+}
+
+fn plan(hot_nodes: usize) -> Plan {
+    Cluster::parse(&hot_nodes_that_stay(hot_nodes)).plan(POLICY)
 }
 
 fn kept(plan: &Plan) -> usize {
@@ -48,9 +52,24 @@ fn every_pod_that_was_reached_has_an_answer() {
 #[test]
 fn pods_that_were_not_reached_have_no_answer() {
     let hot_nodes = 30;
-    let kept = kept(&plan(hot_nodes));
+    let plan = plan(hot_nodes);
+    let kept = kept(&plan);
     let all = hot_nodes * PODS_OF_A_NODE;
     assert!((all / 2..all).contains(&kept), "{kept} of {all}");
+    let left = all - kept;
+    let sentence = format!("; {left} more selected pods were not reached in this cycle");
+    assert_eq!(plan.not_reached(), sentence);
+}
+
+#[test]
+fn a_hot_node_behind_others_that_stay_hot_is_reached_within_a_few_cycles() {
+    let mut text = hot_nodes_that_stay(30);
+    // It needs more evictions than each of the others, so that these come first.
+    let _ = writeln!(text, "node last\n  light*{PODS_OF_A_NODE} cpu=100m uses=250m");
+    let patient = format!("usage: {{staleAfter: 1h}}\n{POLICY}");
+    let (engine, snapshot) = Cluster::parse(&text).seen(parse(&patient), Ledger::default());
+    let mut cycles = (0..4).map(|cycle| engine.decide(&snapshot, after(60 * cycle)));
+    assert!(cycles.any(|plan| plan.moves.iter().any(|planned| planned.node == "last")));
 }
 
 /// Full nodes whose pods may only run on these nodes, and all differ, so that each needs a forecast

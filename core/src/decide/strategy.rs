@@ -65,6 +65,12 @@ pub trait SelectPods: Debug {
         Vec::new()
     }
 
+    /// The number of pods that a strategy that limits its forecasts itself did not reach. Call it
+    /// when the run has ended.
+    fn not_reached(&self, _draft: &Draft<'_>) -> usize {
+        0
+    }
+
     /// Why a pod did not become a candidate. Call it when the run has ended.
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected;
 

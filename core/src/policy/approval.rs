@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 
+use super::Policy;
 use crate::schema::compare::ONE_SECOND;
 use crate::schema::kind::{boolean, duration, whole};
 use crate::schema::problem::Code;
@@ -48,10 +49,23 @@ pub(super) fn approval() -> Section<ApprovalPolicy> {
         duration(ONE_SECOND),
         |a| &mut a.expires,
     )
-    .check(|f, a| check(f, *a))
+    .check(|f, a| check_automatic(f, *a))
 }
 
-fn check(f: &mut Fields<'_, '_>, approval: ApprovalPolicy) {
+/// Refuses approvals that end before the next cycle, which would carry them out.
+pub(super) fn check(f: &mut Fields<'_, '_>, policy: &Policy) {
+    let (approval, interval) = (policy.approval, policy.interval);
+    if approval.required && approval.expires <= interval {
+        let sentence = format!(
+            "is {:#}, but must be longer than interval, which is {interval:#}",
+            approval.expires
+        );
+        let place = f.place_below("approval", "expires");
+        f.complain_at(Code::OutOfRange, &place, sentence);
+    }
+}
+
+fn check_automatic(f: &mut Fields<'_, '_>, approval: ApprovalPolicy) {
     if approval.automatic > 0 && !approval.required {
         let sentence = "has no effect without `required: true`";
         f.warn(Code::Ignored, "automatic", sentence);
@@ -60,7 +74,7 @@ fn check(f: &mut Fields<'_, '_>, approval: ApprovalPolicy) {
 
 #[cfg(test)]
 mod tests {
-    use crate::policy::Policy;
+    use super::*;
     use crate::policy::native::tests::parse;
 
     #[test]
@@ -75,5 +89,16 @@ mod tests {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         let exempt = parse("approval: {required: true, automatic: 3}").unwrap();
         assert!(exempt.warnings.is_empty());
+    }
+
+    #[test]
+    fn an_approval_lasts_until_the_next_cycle() {
+        let hourly =
+            |expires: &str| parse(&format!("interval: 1h\napproval: {{required: true{expires}}}"));
+        assert!(hourly(", expires: 61m").is_ok());
+        let error = hourly("").unwrap_err();
+        let sentence = "approval.expires: is 1h, but must be longer than interval, which is 1h";
+        assert!(error.contains(sentence), "{error}");
+        assert!(parse("interval: 1h").is_ok(), "nothing waits for an approval");
     }
 }

@@ -9,7 +9,7 @@
 use jiff::SignedDuration;
 
 use super::plugin::Plugin;
-use super::{Evictable, Limits, Policy, Profile, Rule, Strategy};
+use super::{Evictable, Limits, Policy, Profile, Rule, Strategy, node_utilization};
 use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Report, Spot};
 use crate::schema::share::Share;
@@ -107,6 +107,7 @@ fn assemble(
         }
     }
     single.append(&mut balancing);
+    node_utilization::check(f, list, &single);
     if single.is_empty() && f.sound() {
         f.warn(Code::Ignored, list, nothing_enabled(f.has(list)));
     }

@@ -82,11 +82,32 @@ pub(super) fn evictable() -> Section<Evictable> {
     });
     destinations(protections(ages(selectors(section)))).check(|f, evictable| {
         storage_classes_need_a_protection(f, &evictable.protected);
-        if evictable.node_fit && !evictable.protected.preemption {
-            let sentence = "preemption has no effect without `nodeFit: false`";
-            f.warn(Code::Ignored, "allow", sentence);
-        }
+        warn_of_idle_lifts(f, evictable);
     })
+}
+
+/// Warns of items of `allow` that lift nothing, because another field protects the same pods or no
+/// pods.
+fn warn_of_idle_lifts(f: &mut Fields<'_, '_>, evictable: &Evictable) {
+    let protected = &evictable.protected;
+    let below_system = evictable.priority_below != PriorityThreshold::Value(SYSTEM_CRITICAL);
+    let idle = [
+        (
+            !protected.preemption && evictable.node_fit,
+            "preemption has no effect without `nodeFit: false`",
+        ),
+        (
+            !protected.system_critical && below_system,
+            "systemCritical has no effect with priorityBelow",
+        ),
+        (
+            !protected.single_replicas_with_budget && evictable.min_replicas < 2,
+            "singleReplicasWithBudget has no effect with minReplicas below 2",
+        ),
+    ];
+    for (_, sentence) in idle.into_iter().filter(|(is_idle, _)| *is_idle) {
+        f.warn(Code::Ignored, "allow", sentence);
+    }
 }
 
 fn selectors(section: Section<Evictable>) -> Section<Evictable> {

@@ -3,7 +3,6 @@
 use jiff::SignedDuration;
 
 use super::Policy;
-use super::usage::NO_URL;
 use crate::schema::kind::{Choice, choice, duration, number, text};
 use crate::schema::problem::Code;
 use crate::schema::read::Fields;
@@ -158,11 +157,11 @@ pub(super) fn check(f: &mut Fields<'_, '_>, policy: &Policy) {
         f.complain_at(Code::Conflict, &place, UNUSED);
     }
     if usage.prometheus.is_none() && !guards.is_empty() {
-        let place = f.place_below("usage", "prometheus");
-        f.complain_at(Code::MissingField, &place, NO_URL);
+        f.complain(Code::MissingField, "guards", NO_URL);
     }
 }
 
+const NO_URL: &str = "they need the address of Prometheus: `usage: {prometheus: {url: \"http://prometheus.monitoring:9090\"}}`";
 const UNUSED: &str =
     "unused; write `source: prometheus` or `fallback: prometheus` beside it, or guards";
 
@@ -237,9 +236,9 @@ mod tests {
     #[test]
     fn guards_need_the_address_of_prometheus() {
         assert_snapshot!(parse("", "- {name: a, query: up}").unwrap_err(), @"
-        policy.yaml:1:1: usage.prometheus: missing, expected the address of Prometheus: \
-            `prometheus: {url: \"http://prometheus.monitoring:9090\"}`
-          | apiVersion: evenkeel/v1alpha1
+        policy.yaml:5:1: guards: they need the address of Prometheus: \
+            `usage: {prometheus: {url: \"http://prometheus.monitoring:9090\"}}`
+          | guards:
           | ^
         ");
     }

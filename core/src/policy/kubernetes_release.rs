@@ -38,6 +38,17 @@ impl KubernetesRelease {
         (Self::OLDEST..=Self::NEWEST).contains(&self)
     }
 
+    /// Returns the warning about a release whose scheduler is not known.
+    pub fn warning(self) -> Option<String> {
+        let (oldest, newest) = (Self::OLDEST, Self::NEWEST);
+        (!self.is_known()).then(|| {
+            format!(
+                "forecasts may be wrong: Kubernetes {self} is not between {oldest} and {newest}, \
+                 whose schedulers are known"
+            )
+        })
+    }
+
     /// Returns true if NodeResourcesBalancedAllocation scores pods without requests.
     pub(crate) fn balances_pods_without_requests(self) -> bool {
         self < Self::new(33)

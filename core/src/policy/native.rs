@@ -2,12 +2,12 @@
 
 use jiff::SignedDuration;
 
-use super::approval::approval;
+use super::approval::{self, approval};
 use super::evictable::{DEFAULT_PROFILE, Evictable, Profile, evictable};
 use super::guards::{self, guard};
 use super::help;
 use super::limits::{cooldown, forecast, limits, safety};
-use super::node_utilization::basis;
+use super::node_utilization::{self, basis};
 use super::ramp::ramp;
 use super::rightsizing::rightsizing;
 use super::steering::{self, steering};
@@ -125,6 +125,8 @@ fn document() -> Section<Document> {
     all_strategies(sections(profiles(general(section)))).check(|f, document| {
         check_profiles(f, document);
         check_usage(f, &document.policy);
+        approval::check(f, &document.policy);
+        node_utilization::check(f, "strategies", &document.policy.strategies);
         steering::check(f, &document.policy);
         windows::check(f, &document.policy);
         guards::check(f, &document.policy);
@@ -324,6 +326,10 @@ fn check_profiles(f: &mut Fields<'_, '_>, document: &Document) {
         let repeated = !name.is_empty() && earlier.iter().any(|p| p.profile.name == *name);
         if let Some(place) = named.place.clone().filter(|_| repeated) {
             f.complain_at(Code::Conflict, &place, "another profile has this name");
+        }
+        let is_used = document.policy.strategies.iter().any(|strategy| strategy.profile == i);
+        if let Some(place) = named.place.as_ref().filter(|_| !is_used) {
+            f.warn_at(Code::Ignored, place, "no strategy uses this profile");
         }
     }
 }

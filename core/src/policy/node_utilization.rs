@@ -1,7 +1,9 @@
 //! The strategies lowNodeUtilization and highNodeUtilization.
 
-use super::{Basis, Names};
+use super::{Basis, HighNodeUtilization, LowNodeUtilization, Names, Strategy};
 use crate::schema::kind::{Choice, Kind, choice, names_in_or_out};
+use crate::schema::problem::Code;
+use crate::schema::read::Fields;
 use crate::schema::section::Section;
 
 mod high;
@@ -35,4 +37,17 @@ fn evictable_namespaces<T: Clone + 'static>(
         names_in_or_out(),
         names,
     )
+}
+
+/// Warns of two strategies that undo the moves of each other. Fixed targets are ceilings of
+/// highNodeUtilization; distances from the mean are none.
+pub(super) fn check(f: &mut Fields<'_, '_>, list: &str, strategies: &[Strategy]) {
+    let mut low = strategies.iter().filter_map(|s| LowNodeUtilization::of(&s.rule));
+    let packs = strategies.iter().any(|s| HighNodeUtilization::of(&s.rule).is_some());
+    if packs && low.any(|low| low.deviation) {
+        let sentence = "LowNodeUtilization with useDeviationThresholds moves pods back to the \
+                        nodes that HighNodeUtilization empties; use thresholds that are no \
+                        deviations, or one of the two strategies";
+        f.warn(Code::Ignored, list, sentence);
+    }
 }

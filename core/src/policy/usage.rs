@@ -273,7 +273,7 @@ fn check_sources(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
     }
 }
 
-pub(super) const NO_URL: &str = "missing, expected the address of Prometheus: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
+const NO_URL: &str = "missing, expected the address of Prometheus: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
 
 /// How the durations fit each other: otherwise usage would always be unknown.
 fn check_times(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {

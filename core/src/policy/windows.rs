@@ -72,7 +72,8 @@ impl Windows {
         moments.into_iter().find(|at| *at > now && self.is_open(*at))
     }
 
-    fn is_open(&self, at: Timestamp) -> bool {
+    /// Returns true if evictions are allowed at this time.
+    pub(crate) fn is_open(&self, at: Timestamp) -> bool {
         let at = at.to_zoned(self.zone.clone());
         let covered = |windows: &[EvictionWindow]| windows.iter().any(|window| window.covers(&at));
         (self.allow.is_empty() || covered(&self.allow)) && !covered(&self.forbid)

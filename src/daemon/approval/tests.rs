@@ -1,12 +1,15 @@
 //! A proposal from its first cycle to its last.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use crate::cluster::client::tests::{fake, status};
 use crate::cluster::clock;
@@ -72,6 +75,18 @@ impl FakeServer {
         map["metadata"]["resourceVersion"] = json!(self.version.to_string());
         self.maps.insert(name, map.clone());
         (200, map.to_string())
+    }
+}
+
+/// Counts the warnings of the log.
+#[derive(Clone, Default)]
+struct Warnings(Arc<AtomicUsize>);
+
+impl<S: Subscriber> Layer<S> for Warnings {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if *event.metadata().level() == Level::WARN {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -269,6 +284,32 @@ async fn a_proposal_and_its_approval_are_kept_outside_of_the_windows() {
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
     assert_eq!(fixture.stored().await.approved, None);
+}
+
+#[tokio::test]
+async fn an_eviction_that_is_not_made_is_a_warning_once_its_approval_has_ended() {
+    let mut fixture = ApprovalFixture::new("{required: true}").await;
+    fixture.cycle().await;
+    fixture.approve(Some("ada")).await;
+    let warnings = Warnings::default();
+    let log = tracing_subscriber::registry().with(warnings.clone());
+    let _log = tracing::subscriber::set_default(log);
+    let count = || warnings.0.load(Ordering::Relaxed);
+    fixture.limit_to(&windows(false));
+    for _ in 0..2 {
+        fixture.cycle().await;
+    }
+    assert_eq!(count(), 0, "it is kept until the windows open");
+    // The policy protects the pods by now.
+    let mut policy = fixture.engine.policy().clone();
+    policy.profiles[0].evictable.min_replicas = 1000;
+    fixture.engine.change_policy(policy);
+    fixture.limit_to(&windows(true));
+    for _ in 0..2 {
+        fixture.cycle().await;
+    }
+    assert!(fixture.evicted().is_empty());
+    assert_eq!(count(), 2, "one for each of its evictions");
 }
 
 #[tokio::test]

@@ -54,7 +54,6 @@ impl Cycle<'_> {
         self.daemon.metrics.plan(plan, self.engine.policy());
         self.daemon.log_state.log_nodes(plan);
         self.daemon.log_state.log_unknown(plan);
-        Self::log_unmade(plan);
         if self.dry() {
             Daemon::log_dry_run(&plan.steering);
         }

@@ -13,7 +13,8 @@ use crate::policy::HighNodeUtilization;
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
     let (rule, approved) = (world.policy.approval, world.approved);
-    if !rule.required {
+    // Outside of the windows nothing is proposed, so that there is nothing to approve.
+    if !rule.required || !world.policy.windows.is_open(world.now) {
         return Ok(());
     }
     let pod = world.snapshot.pod(candidate.pod);

@@ -175,6 +175,12 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         Some(self.search.work.max(self.uncertain_work))
     }
 
+    fn not_reached(&self, draft: &Draft<'_>) -> usize {
+        let pods = self.hot.values().filter(|_| self.search.is_spent()).flat_map(|hot| &hot.pods);
+        let left = pods.filter(|(_, relief)| relief.saves > 0 || relief.unknown);
+        left.filter(|(pod, _)| !self.is_answered(draft, *pod)).count()
+    }
+
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
         let draft = run.after;
         match self.judge(draft, pod) {

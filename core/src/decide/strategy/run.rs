@@ -63,7 +63,8 @@ pub fn run<'w>(
             on_candidate(&candidate, draft);
             draft.refuse(&candidate, refusal);
         }
-        note_not_reached(draft, position, not_reached.len());
+        let left = not_reached.len() + strategy.not_reached(draft);
+        note_not_reached(draft, position, left);
     }
     draft.end_turns(position, strategy.work());
     FinishedRun { strategy, not_reached }

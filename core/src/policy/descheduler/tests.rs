@@ -230,6 +230,13 @@ plugins:
     ");
     let empty = parse("apiVersion: descheduler/v1alpha2").unwrap();
     assert!(warnings(&empty).contains("no strategy is enabled"));
+    let undone = profile(
+        "pluginConfig:
+- {name: LowNodeUtilization, args: {useDeviationThresholds: true, thresholds: {cpu: 10}, targetThresholds: {cpu: 10}}}
+- {name: HighNodeUtilization, args: {thresholds: {cpu: 20}}}
+plugins: {balance: {enabled: [LowNodeUtilization, HighNodeUtilization]}}",
+    );
+    assert!(warnings(&undone.unwrap()).contains("that HighNodeUtilization empties"));
     let open = evictor("{evictSystemCriticalPods: true, priorityThreshold: {value: 5}}").unwrap();
     assert!(warnings(&open).contains("descheduler would ignore it"));
 }

@@ -396,6 +396,17 @@ fn fields_without_effect_are_named() {
     assert_eq!(warnings(&low(", sustainedFor: 5m")), "");
     assert_snapshot!(warnings(&format!("evictable: {{allow: [preemption]}}\n{usual}")),
         @"evictable.allow: preemption has no effect without `nodeFit: false`");
+    let lifts = "allow: [systemCritical, singleReplicasWithBudget]";
+    let idle = format!("evictable: {{{lifts}, priorityBelow: 1000, minReplicas: 1}}\n{usual}");
+    assert_snapshot!(warnings(&idle), @"
+    evictable.allow: systemCritical has no effect with priorityBelow
+    evictable.allow: singleReplicasWithBudget has no effect with minReplicas below 2
+    ");
+    assert_eq!(warnings(&format!("evictable: {{{lifts}}}\n{usual}")), "");
+    let profiles = |used: &str| {
+        format!("profiles: [{{name: a}}, {{name: b}}]\n{}", low(&format!(", profile: {used}")))
+    };
+    assert_snapshot!(warnings(&profiles("b")), @"profiles[0].name: no strategy uses this profile");
     let pending = format!("evictable: {{allow: [preemption], nodeFit: false}}\n{usual}");
     assert_eq!(warnings(&pending), "");
 }
@@ -417,4 +428,17 @@ fn a_number_that_is_too_large_is_refused_with_the_largest() {
       | rightsizing: {top: 99999999999}
       |                    ^
     ");
+}
+
+#[test]
+fn strategies_that_undo_the_moves_of_each_other_are_named() {
+    let both = |low: &str| {
+        format!(
+            "strategies:\n- lowNodeUtilization: {{thresholds: {{cpu: 10%}}, targetThresholds: \
+             {{cpu: 20%}}{low}}}\n- highNodeUtilization: {{thresholds: {{cpu: 5%}}}}\n"
+        )
+    };
+    assert_snapshot!(warnings(&both(", useDeviationThresholds: true")),
+        @"strategies: LowNodeUtilization with useDeviationThresholds moves pods back to the nodes that HighNodeUtilization empties; use thresholds that are no deviations, or one of the two strategies");
+    assert_eq!(warnings(&both("")), "", "fixed targets are ceilings of the other strategy");
 }

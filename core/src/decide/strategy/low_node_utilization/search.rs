@@ -7,7 +7,9 @@
 //! two cuts of 300 machines of the contest and random clusters by no more than chance. A node gives
 //! the first such pod in the order of [`PodRelief::order`], until it is relieved or has none. Every
 //! move changes where kube-scheduler places the next pod, so all nodes are asked again, in another
-//! round, until no node has a certain move or the work is used up. If a cycle finds no move at all,
+//! round, until no node has a certain move or the work is used up. The nodes that come first may
+//! stay hot for ever: if none of them has a move, half of the work is for nodes that change from
+//! cycle to cycle. If a cycle finds no move at all,
 //! the pods that would land badly no longer count, so that lighter ones relieve their nodes.
 
 use std::cmp::Reverse;
@@ -52,6 +54,9 @@ pub(super) struct SearchState {
     pub(super) given_up: BTreeSet<PodId>,
     /// The work so far, in forecasts times nodes.
     pub(super) work: usize,
+    /// How many nodes have had a turn, and whether half of the work is used up.
+    tried: usize,
+    is_halfway: bool,
     /// The most work of this search, and of the one for moves that are not certain.
     pub(super) most_work: usize,
     /// The expected number of moves so far that do not help.
@@ -109,12 +114,30 @@ impl LowNodeUtilizationRun<'_> {
                     return certain;
                 }
                 self.search.turns.pop_front();
+                self.skip_halfway(draft);
             }
             let is_same = draft.accepted().count() == self.search.moves_before;
             if is_same || self.search.is_spent() {
                 return None;
             }
             self.begin_round(draft);
+        }
+    }
+
+    /// Goes on where the last cycle is likely to have ended, once half of the work has found no
+    /// move.
+    fn skip_halfway(&mut self, draft: &Draft<'_>) {
+        let search = &mut self.search;
+        search.tried += 1;
+        if search.is_halfway || search.work < search.most_work / 2 {
+            return;
+        }
+        search.is_halfway = true;
+        let behind = draft.world.cycle().wrapping_mul(search.tried);
+        if let Some(start) = behind.checked_rem(search.turns.len())
+            && !draft.accepted().any(|c| c.strategy == self.position)
+        {
+            search.turns.rotate_left(start);
         }
     }
 
