@@ -283,15 +283,16 @@ fn other_pool(candidate: &Candidate, projection: &Projection<'_>, node: NodeId) 
     }
 }
 
-/// Requires that the node stays at or below the targets of LowNodeUtilization.
+/// Requires that the node stays at or below the targets of LowNodeUtilization. Those that are
+/// relative to the mean do not keep nodes from being emptied.
 pub(super) fn stays_below_targets(
     candidate: &Candidate,
     projection: &Projection<'_>,
     node: NodeId,
 ) -> Result<(), LandingFlaw> {
-    let by_usage = least_targets(projection, node, Basis::Actual);
-    stays_cool(candidate, projection, node, &by_usage, false)?;
-    for (resource, target) in least_targets(projection, node, Basis::Requests) {
+    let targets = |basis| least_targets(projection, node, basis, candidate.reason.is_a_wish());
+    stays_cool(candidate, projection, node, &targets(Basis::Actual), false)?;
+    for (resource, target) in targets(Basis::Requests) {
         let ratio = ratio_after(candidate, projection, node, resource, Basis::Requests);
         let above = ratio.and_then(|ratio| AboveTarget::new(resource, ratio, target));
         HotLanding::check(node, above, Basis::Requests, false)?;
