@@ -358,6 +358,18 @@ mod topology {
     }
 
     #[test]
+    fn pods_without_the_constraint_count_and_stay_except_in_exact_mode() {
+        let moved = |policy: Policy| {
+            let cluster = "node n0 labels=zone:a\nnode n1 labels=zone:b\n web*3 cpu=1\n \
+                web cpu=1 spread=zone:1";
+            let plan = Cluster::parse(cluster).plan_by(policy);
+            plan.moves.into_iter().map(|m| m.pod).collect::<Vec<_>>()
+        };
+        assert_eq!(moved(spread()), ["web-4"]);
+        assert_eq!(moved(spread().exactly()).len(), 2);
+    }
+
+    #[test]
     fn protected_pods_count_except_in_exact_mode() {
         let cluster = "node n0 labels=zone:a\n web cpu=1 spread=zone:1\nnode n1 labels=zone:b\n \
             web*3 cpu=1 spread=zone:1 emptydir\n web cpu=1 spread=zone:1";

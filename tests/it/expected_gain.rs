@@ -33,6 +33,7 @@ node n4
 }
 
 /// A StatefulSet creates its pod when the old one has ended, perhaps after the other replacements.
+/// So does a Job that waits until the old one has failed.
 #[test]
 fn a_later_move_does_not_count_on_the_place_of_a_pod_that_is_created_later() {
     let possible = |kind: &str| {
@@ -54,6 +55,7 @@ fn a_later_move_does_not_count_on_the_place_of_a_pod_that_is_created_later() {
     let moves = |web: &str| [("db-1", "n2"), ("web-1", web)].map(|(pod, on)| format!("{pod} {on}"));
     assert_eq!(possible(""), moves("n3"));
     assert_eq!(possible("owner=StatefulSet parallel"), moves("n3 n2"));
+    assert_eq!(possible("owner=Job counts-late"), moves("n3 n2"));
 }
 
 #[test]

@@ -80,6 +80,17 @@ fn properties_of_a_pod_protect_it() {
     }
 }
 
+/// The kubelet has deleted its emptyDir, and its devices are free.
+#[test]
+fn a_finished_pod_loses_nothing_by_its_eviction() {
+    let cluster = Cluster::parse("node n1\n web*2 phase=Failed emptydir devices age=2h\nnode n2");
+    let plan = cluster.plan("strategies: [removeFailedPods]");
+    assert_snapshot!(text(&plan), @"
+    move web-1 from n1 to ?: has failed
+    move web-2 from n1 to ?: has failed
+    ");
+}
+
 /// The budget of the machine allows no disruption, and KubeVirt's webhook responds before it counts.
 #[test]
 fn a_virtual_machine_that_migrates_may_go_despite_its_own_budget() {

@@ -141,6 +141,49 @@ fn a_node_is_hot_by_the_lowest_target_of_all_rules() {
     assert!(plan([80, 80]).starts_with("move web-1"));
 }
 
+/// LowNodeUtilization would move the pod back, and so on for ever. The mean is 40 %.
+#[test]
+fn a_preference_is_no_reason_to_land_on_a_node_that_is_hot_by_the_mean() {
+    let plan = |above: u8| {
+        let policy = format!(
+            "evictable: {{minReplicas: 1}}
+strategies:
+- removePodsViolatingNodeAffinity: {{nodeAffinityType: [preferredDuringSchedulingIgnoredDuringExecution]}}
+- lowNodeUtilization: {{useDeviationThresholds: true, thresholds: {{cpu: 10%}}, targetThresholds: {{cpu: {above}%}}}}"
+        );
+        let cluster =
+            "node n1 cpu=10\n web cpu=1 uses=2 prefers=disk:ssd*50\n rock cpu=1 uses=3 bare
+             node n2 cpu=10 labels=disk:ssd\n lone cpu=1 uses=3 bare";
+        text(&Cluster::parse(cluster).plan(&policy))
+    };
+    let kept = "keep web-1 on n1: its replacement could land on n2, where cpu usage would reach \
+        50%, above the target of 45%";
+    assert!(plan(5).starts_with(kept), "{}", plan(5));
+    assert!(plan(10).starts_with("move web-1 from n1 to n2"), "{}", plan(10));
+}
+
+/// The mean is 35 % by requests and 30 % by usage. The second rule would move the pod back.
+#[test]
+fn a_rule_fills_no_node_that_is_hot_by_the_mean_of_another_rule() {
+    let plan = |above: u8| {
+        let rule = |basis: &str, above: u8| {
+            format!(
+                "- lowNodeUtilization: {{basis: {basis}, useDeviationThresholds: true, \
+                 thresholds: {{cpu: 10%}}, targetThresholds: {{cpu: {above}%}}}}\n"
+            )
+        };
+        let rules = [rule("requests", 10), rule("actual", above)].concat();
+        let cluster = "node n1 cpu=10\n web cpu=3 uses=1\n rock cpu=3 uses=1 bare
+             node n2 cpu=10\n lone cpu=1 uses=4 bare";
+        let policy = format!("evictable: {{minReplicas: 1}}\nstrategies:\n{rules}");
+        text(&Cluster::parse(cluster).plan(&policy))
+    };
+    let kept = "keep web-1 on n1: its replacement could land on n2, where cpu usage would reach \
+        50%, above the target of 45%";
+    assert!(plan(15).contains(kept), "{}", plan(15));
+    assert!(plan(25).contains("move web-1 from n1 to n2"), "{}", plan(25));
+}
+
 #[test]
 fn a_preference_is_no_reason_to_fill_a_node_that_is_being_emptied() {
     // Both nodes have a taint, so that kube-scheduler prefers the empty one.

@@ -186,8 +186,9 @@ impl<'w> Draft<'w> {
     /// Records a move and shifts the load of the pod.
     pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
         // The replacement is created when the pod has ended, in an order that is not known.
-        let pod = self.world.snapshot.pod(candidate.pod);
-        let undecided = landing.is_undecided() || scheduler::in_turn(pod);
+        let snapshot = self.world.snapshot;
+        let in_turn = scheduler::in_turn(snapshot, snapshot.pod(candidate.pod));
+        let undecided = landing.is_undecided() || in_turn;
         if undecided && self.without_undecided.is_none() {
             self.without_undecided = Some(self.projection.clone());
         }

@@ -16,6 +16,7 @@ mod tables;
 mod world;
 
 use tables::Tables;
+pub use tables::TargetByMean;
 pub use world::{HotSince, World};
 
 /// The placement and the loads after some moves. It also gives what the placement gives.

@@ -176,7 +176,7 @@ pub fn forecast(placement: &Placement<'_>, pod: PodId) -> Forecast {
 /// Whether a pod may still terminate on its node while the scheduler places its replacement.
 fn is_beside(placement: &Placement<'_>, pod: PodId) -> bool {
     let leaves = placement.place(pod).is_some() && !placement.expects(pod);
-    leaves && !in_turn(placement.snapshot.pod(pod))
+    leaves && !in_turn(placement.snapshot, placement.snapshot.pod(pod))
 }
 
 /// Returns the nodes with the best score among those that the scheduler visits from position

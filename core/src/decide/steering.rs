@@ -103,7 +103,7 @@ impl Landings {
         let too_hot = refusals.filter_map(|(_, why)| why.would_be_hot());
         let too_hot = too_hot.filter_map(|node| draft.world.snapshot.find_node(node));
         let too_hot = too_hot.filter(|node| !moves.contains(node)).collect();
-        let in_turn = draft.count(|_, pod| scheduler::in_turn(pod)) > 0;
+        let in_turn = draft.count(|_, pod| scheduler::in_turn(draft.world.snapshot, pod)) > 0;
         Landings { moves, too_hot, stuck: stuck(draft), in_turn }
     }
 }

@@ -35,7 +35,8 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Ok(critical(rules, snapshot, pod)?);
     }
     protected(pod, &rules.protected, snapshot)?;
-    if !snapshot.migrates(pod) {
+    // The kubelet deletes the emptyDir of a pod once it has finished, and keeps every hostPath.
+    if !pod.finished() && !snapshot.migrates(pod) {
         local_storage(pod, &rules.protected)?;
     }
     marked(pod, &rules.protected, draft)?;
@@ -143,9 +144,6 @@ pub(super) fn protected(
         return Err(Protected::PreferNoEviction.into());
     }
     daemon_set(pod, rules)?;
-    if rules.resource_claims && pod.resource_claims {
-        return Err(Protected::ResourceClaims.into());
-    }
     if rules.without_budget && pod.budgets.is_empty() {
         return Err(Protected::NoBudget.into());
     }
@@ -180,10 +178,14 @@ fn critical(rules: &Evictable, snapshot: &Snapshot, pod: &Pod) -> Result<(), Pro
     Ok(())
 }
 
-/// Refuses pods by marks that descheduler does not know. A finished pod loses nothing.
+/// Refuses pods by what descheduler does not know, or keeps finished pods for as well. A finished
+/// pod loses nothing.
 fn marked(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refusal> {
     if pod.finished() {
         return Ok(());
+    }
+    if rules.resource_claims && pod.resource_claims {
+        return Err(Protected::ResourceClaims.into());
     }
     if rules.do_not_disrupt {
         do_not_disrupt(pod, draft)?;

@@ -60,7 +60,7 @@ impl<'d> Later<'d> {
         let world = draft.world;
         let is_later = |pod: PodId, nodes: usize| {
             let pod = world.snapshot.pod(pod);
-            nodes <= FEW && pod.node.is_some() && scheduler::in_turn(pod)
+            nodes <= FEW && pod.node.is_some() && scheduler::in_turn(world.snapshot, pod)
         };
         let ours = draft.accepted().zip(draft.landings());
         let ours = ours.filter(|(one, landing)| is_later(one.pod, landing.possible_nodes.len()));

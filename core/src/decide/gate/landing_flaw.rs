@@ -6,7 +6,7 @@ use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast};
 use crate::decide::targets::{AboveTarget, least_targets};
 use crate::model::plan::{
-    BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause, Removal, SteerValue,
+    BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause, Reason, Removal, SteerValue,
 };
 use crate::model::snapshot::facts::NodeClosure;
 use crate::model::snapshot::{NodeId, PodId};
@@ -282,15 +282,18 @@ fn other_pool(candidate: &Candidate, projection: &Projection<'_>, node: NodeId) 
     }
 }
 
-/// Requires that the node stays at or below the targets of LowNodeUtilization.
+/// Requires that the node stays at or below the targets of LowNodeUtilization. Targets relative to
+/// the mean do not keep nodes from being emptied.
 pub(super) fn stays_below_targets(
     candidate: &Candidate,
     projection: &Projection<'_>,
     node: NodeId,
 ) -> Result<(), LandingFlaw> {
-    let by_usage = least_targets(projection, node, Basis::Actual);
-    stays_cool(candidate, projection, node, &by_usage, false)?;
-    for (resource, target) in least_targets(projection, node, Basis::Requests) {
+    let reason = &candidate.reason;
+    let by_mean = reason.is_a_preference() && !matches!(reason, Reason::UnderusedNode { .. });
+    let targets = |basis| least_targets(projection, node, basis, by_mean);
+    stays_cool(candidate, projection, node, &targets(Basis::Actual), false)?;
+    for (resource, target) in targets(Basis::Requests) {
         let ratio = ratio_after(candidate, projection, node, resource, Basis::Requests);
         let above = ratio.and_then(|ratio| AboveTarget::new(resource, ratio, target));
         HotLanding::check(node, above, Basis::Requests, false)?;

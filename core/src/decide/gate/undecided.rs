@@ -38,7 +38,7 @@ pub(super) fn admit(
     };
     // The replacement of a StatefulSet's pod comes last.
     let moves = draft.accepted().zip(draft.landings()).filter(|(earlier, landing)| {
-        landing.is_undecided() && !scheduler::in_turn(snapshot.pod(earlier.pod))
+        landing.is_undecided() && !scheduler::in_turn(snapshot, snapshot.pod(earlier.pod))
     });
     let moves =
         moves.flat_map(|(earlier, landing)| may_matter(earlier.pod, &landing.possible_nodes));

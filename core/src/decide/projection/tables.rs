@@ -7,6 +7,8 @@ use crate::model::ledger::LedgerSize;
 use crate::model::plan::OrderCause;
 use crate::model::snapshot::facts::{Owner, UidHash};
 use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::Basis;
+use crate::values::{Ratio, ResourceId};
 
 use super::{Projection, World};
 
@@ -14,6 +16,8 @@ use super::{Projection, World};
 type WaitingOrdinal = (u32, OrderCause);
 /// The namespace, kind and name of an owner, and the hash of its uid.
 type CountedOwner = (String, String, String, Option<UidHash>);
+/// A target that is relative to the mean, as a share of the node.
+pub type TargetByMean = (Basis, ResourceId, Ratio);
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
@@ -26,6 +30,7 @@ pub(super) struct Tables {
     lowest_waiting: RefCell<BTreeMap<PodId, Option<WaitingOrdinal>>>,
     /// By the first pod of each Job.
     failed_of_job: RefCell<BTreeMap<PodId, (u32, u32)>>,
+    targets_by_mean: OnceCell<Vec<Vec<TargetByMean>>>,
 }
 
 impl Projection<'_> {
@@ -77,6 +82,16 @@ impl Projection<'_> {
             counts
         });
         counts.get(&key(namespace, owner)).copied().unwrap_or(0)
+    }
+
+    /// Returns the targets of a node that are relative to the mean, given how to find them for each
+    /// node. Moves do not count: they hardly change a mean.
+    pub fn targets_by_mean(
+        &self,
+        node: NodeId,
+        find: impl FnOnce() -> Vec<Vec<TargetByMean>>,
+    ) -> &[TargetByMean] {
+        &self.tables.targets_by_mean.get_or_init(find)[node.0]
     }
 
     /// Returns the size of the ledger before the moves.

@@ -2,7 +2,7 @@
 
 use crate::decide::placement::index::{Index, TermKind};
 use crate::decide::placement::{Placement, Starts};
-use crate::model::snapshot::facts::NonZeroRequests;
+use crate::model::snapshot::facts::{NonZeroRequests, Owner};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::{FilterPlugin, SchedulerProfile, ScorePlugin};
 use crate::values::{Amount, ResourceId};
@@ -23,10 +23,16 @@ pub(super) struct Question<'q, 'w> {
     removed: &'q [PodId],
 }
 
-/// Returns true if the replacement is created only after its pod has gone. A StatefulSet does so,
-/// because both pods have the same name.
-pub fn in_turn(pod: &Pod) -> bool {
-    pod.owners.iter().any(|o| o.controller && o.kind == "StatefulSet")
+/// Returns true if the replacement is created only after its pod has ended. A StatefulSet does so,
+/// because both pods have the same name, and a Job with `podReplacementPolicy: Failed`, which a
+/// `podFailurePolicy` implies.
+pub fn in_turn(snapshot: &Snapshot, pod: &Pod) -> bool {
+    let job = |owner: &Owner| snapshot.controller_facts(&pod.namespace, owner)?.job.as_deref();
+    pod.controller().is_some_and(|owner| match owner.kind.as_str() {
+        "StatefulSet" => true,
+        "Job" => job(owner).is_some_and(|job| job.counts_late),
+        _ => false,
+    })
 }
 
 impl<'q, 'w> Question<'q, 'w> {
@@ -63,7 +69,7 @@ impl<'q, 'w> Question<'q, 'w> {
     /// Returns where the scheduler may start its search for this pod. `None` if that is not known.
     pub(super) fn starts(&self) -> Option<Starts> {
         // Its search comes after those of all later moves.
-        if self.home.is_some() && in_turn(self.pod) {
+        if self.home.is_some() && in_turn(self.snapshot, self.pod) {
             return None;
         }
         let starts = self.placement.starts()?;

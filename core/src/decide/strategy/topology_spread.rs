@@ -5,8 +5,8 @@
 //! the least important first, until no domain has more than `maxSkew` pods above the minimum. With
 //! a `maxSkew` above 1, domains other than the smallest may take it as well. Pods and domains are
 //! counted as kube-scheduler's PodTopologySpread plugin counts them: on all nodes, `minDomains`
-//! included. Nodes that the policy does not select, or that are not Ready, neither lose nor take
-//! pods.
+//! included. A pod that counts for the constraint of others and has none itself stays. Nodes that
+//! the policy does not select, or that are not Ready, neither lose nor take pods.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -102,7 +102,8 @@ impl<'w> TopologySpreadRun<'w> {
         }
         counts(draft, self.rule, pod)?;
         let domains = |c: &Constraint| domains(draft, c, &self.counted, true);
-        judge_by(draft, &self.constraints, &self.initial, domains, pod)
+        let own = |c: &Constraint| c.is_of(draft, pod);
+        judge_by(draft, &self.constraints, &self.initial, domains, own, pod)
     }
 
     /// The next pod that balances a constraint; one constraint after the other.
@@ -120,7 +121,7 @@ impl<'w> TopologySpreadRun<'w> {
                 }
                 let mut domains = domains(draft, constraint, nodes, true);
                 for domain in &mut domains {
-                    self.prepare(draft, domain);
+                    self.prepare(draft, constraint, domain);
                 }
                 self.domains = domains;
             }
@@ -132,15 +133,16 @@ impl<'w> TopologySpreadRun<'w> {
         }
     }
 
-    /// Keeps the nodes of a domain that may take pods, and the pods that the strategy may move, the
-    /// first to go last.
-    fn prepare(&self, draft: &Draft<'_>, domain: &mut Domain) {
+    /// Keeps the nodes of a domain that may take pods, and the pods with the constraint that the
+    /// strategy may move, the first to go last.
+    fn prepare(&self, draft: &Draft<'_>, constraint: &Constraint, domain: &mut Domain) {
         let (snapshot, scope) = (draft.world.snapshot, &self.rule.scope);
         let is_fit = |node: &NodeId| self.nodes.binary_search(node).is_ok();
         domain.nodes.retain(is_fit);
         domain.pods.retain(|p| {
             let pod = snapshot.pod(*p);
-            pod.node.as_ref().is_some_and(is_fit) && scope.admits(pod) && !draft.moves(*p)
+            let may_go = pod.node.as_ref().is_some_and(is_fit) && scope.admits(pod);
+            may_go && constraint.is_of(draft, *p) && !draft.moves(*p)
         });
         domain.pods.sort_by_cached_key(|p| {
             let pod = snapshot.pod(*p);
@@ -258,17 +260,18 @@ impl SelectPods for TopologySpreadRun<'_> {
     }
 }
 
-/// Decides about a pod by these constraints and the domains of each, which `domains` gives if they
-/// are not known yet.
+/// Decides about a pod by those of these constraints that `apply` and the domains of each, which
+/// `domains` gives if they are not known yet.
 pub(super) fn judge_by(
     draft: &Draft<'_>,
     constraints: &[Constraint],
     initial: &InitialDomains,
     domains: impl Fn(&Constraint) -> Vec<Domain>,
+    apply: impl Fn(&Constraint) -> bool,
     pod: PodId,
 ) -> Result<(), NotSelected> {
     let verdicts = constraints.iter().zip(initial).filter_map(|(c, d)| {
-        let selected = c.selects(draft, pod);
+        let selected = c.selects(draft, pod) && apply(c);
         selected.then(|| judge_in(d.get_or_init(|| domains(c)), c.spread(draft), pod))
     });
     // Of several constraints, the one by which the pod came nearest to being selected decides.

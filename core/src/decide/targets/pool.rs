@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::decide::projection::Projection;
+use crate::decide::projection::{Projection, TargetByMean};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, LowNodeUtilization, Pool, Thresholds};
 use crate::values::{Ratio, ResourceId};
@@ -93,18 +93,24 @@ fn mean(
 }
 
 /// The targets of the policy for a node on a basis: the least of each resource, if several rules
-/// have the node in a pool. Deviation thresholds are omitted.
+/// have the node in a pool. Targets relative to the mean count only with `by_mean`.
 pub fn least_targets(
     projection: &Projection<'_>,
     node: NodeId,
     basis: Basis,
+    by_mean: bool,
 ) -> Vec<(ResourceId, Ratio)> {
     let snapshot = projection.world.snapshot;
     let rules = projection.world.policy.low_node_utilization();
-    let on_basis = rules.filter(|r| r.basis == basis && !r.deviation);
-    let pools = on_basis.filter_map(|r| r.pool_of(&snapshot.node(node).labels));
+    let fixed = rules.filter(|r| r.basis == basis && !r.deviation);
+    let fixed = fixed.filter_map(|r| r.pool_of(&snapshot.node(node).labels));
+    let fixed = fixed.flat_map(|pool| snapshot.resources.known(&pool.targets));
+    let relative =
+        by_mean.then(|| projection.targets_by_mean(node, || targets_by_mean(projection)));
+    let relative = relative.into_iter().flatten().filter(|(on, ..)| *on == basis);
+    let relative = relative.map(|(_, resource, target)| (*resource, *target));
     let mut least: Vec<(ResourceId, Ratio)> = Vec::new();
-    for (resource, target) in pools.flat_map(|pool| snapshot.resources.known(&pool.targets)) {
+    for (resource, target) in fixed.chain(relative) {
         match least.iter_mut().find(|(known, _)| *known == resource) {
             Some((_, known)) if target < *known => *known = target,
             Some(_) => {}
@@ -112,6 +118,20 @@ pub fn least_targets(
         }
     }
     least
+}
+
+/// The targets of each node that are relative to the mean, without moves.
+fn targets_by_mean(projection: &Projection<'_>) -> Vec<Vec<TargetByMean>> {
+    let world = projection.world;
+    let mut of_nodes = vec![Vec::new(); world.snapshot.nodes.len()];
+    let rules = world.policy.low_node_utilization().filter(|rule| rule.deviation);
+    for pool in rules.flat_map(|rule| in_force(&Projection::new(world), rule)) {
+        for node in &pool.nodes {
+            let targets = pool.targets.iter().map(|(r, target)| (pool.basis, *r, *target));
+            of_nodes[node.0].extend(targets);
+        }
+    }
+    of_nodes
 }
 
 impl PoolInForce {

@@ -64,7 +64,7 @@ impl<'w> ExactTopologySpreadRun<'w> {
             return Ok(());
         }
         let domains = |c: &Constraint| domains(draft, c, &self.nodes, false);
-        judge_by(draft, &self.constraints, &self.initial, domains, pod)?;
+        judge_by(draft, &self.constraints, &self.initial, domains, |_| true, pod)?;
         Err(NotSelected::OthersFirst)
     }
 }

@@ -101,7 +101,7 @@ impl EmptyingRule<'_> {
         // Large pods first, because small ones fit into the remaining gaps. The replacements of a
         // StatefulSet are created last.
         pods.sort_by_cached_key(|p| {
-            let last = scheduler::in_turn(snapshot.pod(*p));
+            let last = scheduler::in_turn(snapshot, snapshot.pod(*p));
             (last, Reverse(self.size(ahead, source, *p)), *p)
         });
         let refused = |first: PodId, why: Refusal| {

@@ -41,6 +41,12 @@ impl Constraint {
         self.counts(pod) && selector.is_some_and(|s| s.matches(labels))
     }
 
+    /// Whether a pod has the constraint. Others that it counts may have none, so that nothing keeps
+    /// their replacements from where they were.
+    pub(super) fn is_of(&self, draft: &Draft<'_>, pod: PodId) -> bool {
+        draft.world.snapshot.pod(pod).spread.contains(self.spread(draft))
+    }
+
     /// The pods that the constraint counts, if their nodes have a domain, in order.
     pub(in crate::decide::strategy) fn selected(&self, draft: &Draft<'_>) -> Vec<PodId> {
         let snapshot = draft.world.snapshot;
