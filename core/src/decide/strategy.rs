@@ -26,6 +26,7 @@ mod listing;
 pub mod low_node_utilization;
 mod node_affinity;
 mod node_taints;
+mod node_turns;
 mod per_pod;
 mod pod_life_time;
 mod preferred_anti_affinity;

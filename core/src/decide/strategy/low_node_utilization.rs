@@ -176,7 +176,10 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
     }
 
     fn not_reached(&self, draft: &Draft<'_>) -> usize {
-        let pods = self.hot.values().filter(|_| self.search.is_spent()).flat_map(|hot| &hot.pods);
+        if !self.search.is_spent() {
+            return 0;
+        }
+        let pods = self.hot.values().flat_map(|hot| &hot.pods);
         let left = pods.filter(|(_, relief)| relief.saves > 0 || relief.unknown);
         left.filter(|(pod, _)| !self.is_answered(draft, *pod)).count()
     }

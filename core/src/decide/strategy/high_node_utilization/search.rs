@@ -1,25 +1,18 @@
-//! The order in which nodes are tried, and the limit of that search.
+//! The limit of the search for nodes that can be emptied.
 //!
 //! Whether a node can be emptied takes a forecast for each of its pods, and each emptied node
-//! changes the answers for the others. In a large cluster, not all nodes can be asked in a cycle.
-//! Half of the work goes to the emptiest nodes. These may be the ones that can never be emptied, so
-//! the other half goes to nodes that change from cycle to cycle.
-
-use std::collections::VecDeque;
+//! changes the answers for the others. The emptiest nodes come first.
 
 use crate::decide::draft::Draft;
+use crate::decide::strategy::node_turns::NodeTurns;
 use crate::model::snapshot::NodeId;
 
 /// The nodes that are still to be tried in one round, and the work so far.
 #[derive(Debug)]
 pub(super) struct Search {
-    turns: VecDeque<NodeId>,
-    /// The number of the cycle, which changes where the second half begins.
+    turns: NodeTurns,
+    /// The number of the cycle, which changes where the second half of the work begins.
     cycle: usize,
-    /// How many nodes have had a turn.
-    tried: usize,
-    /// Whether the nodes that come first have used up their half of the work.
-    is_halfway: bool,
     work: usize,
     most_work: usize,
 }
@@ -30,14 +23,9 @@ impl Search {
     }
 
     fn in_cycle(order: &[NodeId], cycle: usize, most_work: usize) -> Self {
-        Search {
-            turns: order.iter().copied().collect(),
-            cycle,
-            tried: 0,
-            is_halfway: false,
-            work: 0,
-            most_work,
-        }
+        let mut turns = NodeTurns::default();
+        turns.begin(order.to_vec());
+        Search { turns, cycle, work: 0, most_work }
     }
 
     /// Counts work, in forecasts times nodes.
@@ -55,19 +43,16 @@ impl Search {
         if self.is_spent() {
             return None;
         }
-        if self.work >= self.most_work / 2 && !self.is_halfway {
-            self.is_halfway = true;
-            self.skip();
+        if self.work >= self.most_work / 2 {
+            self.turns.skip(self.cycle);
         }
-        let next = self.turns.pop_front()?;
-        self.tried += 1;
-        Some(next)
+        self.turns.pop()
     }
 
     /// Begins another round with these nodes, all of which have had a turn.
     pub(super) fn begin_again(&mut self, nodes: Vec<NodeId>) {
-        self.turns = nodes.into();
-        self.is_halfway = true;
+        self.turns.begin(nodes);
+        self.turns.stay_in_order();
     }
 
     /// Whether the work is used up.
@@ -77,15 +62,7 @@ impl Search {
 
     /// The nodes without a turn in this round.
     pub(super) fn left(&self) -> impl Iterator<Item = &NodeId> {
-        self.turns.iter()
-    }
-
-    /// Continues where the last cycle is likely to have ended.
-    fn skip(&mut self) {
-        let behind = self.cycle.wrapping_mul(self.tried);
-        if let Some(start) = behind.checked_rem(self.turns.len()) {
-            self.turns.rotate_left(start);
-        }
+        self.turns.left()
     }
 }
 

@@ -7,17 +7,18 @@
 //! two cuts of 300 machines of the contest and random clusters by no more than chance. A node gives
 //! the first such pod in the order of [`PodRelief::order`], until it is relieved or has none. Every
 //! move changes where kube-scheduler places the next pod, so all nodes are asked again, in another
-//! round, until no node has a certain move or the work is used up. The nodes that come first may
-//! stay hot for ever: if none of them has a move, half of the work is for nodes that change from
-//! cycle to cycle. If a cycle finds no move at all,
-//! the pods that would land badly no longer count, so that lighter ones relieve their nodes.
+//! round, until no node has a certain move or the work is used up. If half of the work finds no
+//! move, the nodes that come first may stay hot for ever, and the other half is for others
+//! (`node_turns`). If a cycle finds no move at all, the pods that would land badly no longer count,
+//! so that lighter ones relieve their nodes.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::strategy::importance::Importance;
+use crate::decide::strategy::node_turns::NodeTurns;
 use crate::decide::targets::whole;
 use crate::model::snapshot::{NodeId, PodId};
 
@@ -43,7 +44,7 @@ const USELESS_FOR_EACH: f64 = 0.25;
 #[derive(Debug, Default)]
 pub(super) struct SearchState {
     /// The hot nodes that are still to be asked in this round.
-    turns: VecDeque<NodeId>,
+    turns: NodeTurns,
     /// The number of accepted moves when the round began.
     moves_before: usize,
     /// Pods that were found not to be certain in this round.
@@ -54,9 +55,6 @@ pub(super) struct SearchState {
     pub(super) given_up: BTreeSet<PodId>,
     /// The work so far, in forecasts times nodes.
     pub(super) work: usize,
-    /// How many nodes have had a turn, and whether half of the work is used up.
-    tried: usize,
-    is_halfway: bool,
     /// The most work of this search, and of the one for moves that are not certain.
     pub(super) most_work: usize,
     /// The expected number of moves so far that do not help.
@@ -98,7 +96,7 @@ impl LowNodeUtilizationRun<'_> {
     pub(super) fn begin_round(&mut self, draft: &Draft<'_>) {
         let mut turns: Vec<&HotNode> = self.hot.values().collect();
         turns.sort_by_key(|hot| (hot.need(), Reverse(hot.worst_distance())));
-        self.search.turns = turns.into_iter().map(|hot| hot.node).collect();
+        self.search.turns.begin(turns.into_iter().map(|hot| hot.node).collect());
         self.search.moves_before = draft.accepted().count();
         self.search.uncertain.clear();
         self.search.refused.clear();
@@ -108,36 +106,22 @@ impl LowNodeUtilizationRun<'_> {
     /// that the plan says why it stays.
     pub(super) fn next_certain(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
-            while let Some(node) = self.search.turns.front().copied() {
+            while let Some(node) = self.search.turns.first() {
                 let certain = self.certain_on(draft, node);
                 if certain.is_some() {
                     return certain;
                 }
-                self.search.turns.pop_front();
-                self.skip_halfway(draft);
+                self.search.turns.pop();
+                let moves = || draft.accepted().any(|c| c.strategy == self.position);
+                if self.search.work >= self.search.most_work / 2 && !moves() {
+                    self.search.turns.skip(draft.world.cycle());
+                }
             }
             let is_same = draft.accepted().count() == self.search.moves_before;
             if is_same || self.search.is_spent() {
                 return None;
             }
             self.begin_round(draft);
-        }
-    }
-
-    /// Goes on where the last cycle is likely to have ended, once half of the work has found no
-    /// move.
-    fn skip_halfway(&mut self, draft: &Draft<'_>) {
-        let search = &mut self.search;
-        search.tried += 1;
-        if search.is_halfway || search.work < search.most_work / 2 {
-            return;
-        }
-        search.is_halfway = true;
-        let behind = draft.world.cycle().wrapping_mul(search.tried);
-        if let Some(start) = behind.checked_rem(search.turns.len())
-            && !draft.accepted().any(|c| c.strategy == self.position)
-        {
-            search.turns.rotate_left(start);
         }
     }
 
