@@ -161,6 +161,13 @@ pub(super) fn local_storage(pod: &Pod, rules: &Protections) -> Result<(), Replac
     if rules.local_storage && pod.volumes.local { Err(Replacement::LocalStorage) } else { Ok(()) }
 }
 
+pub(super) fn resource_claims(pod: &Pod, rules: &Protections) -> Result<(), Protected> {
+    if rules.resource_claims && pod.resource_claims {
+        return Err(Protected::ResourceClaims);
+    }
+    Ok(())
+}
+
 fn daemon_set(pod: &Pod, rules: &Protections) -> Result<(), Protected> {
     if rules.daemon_sets && pod.owners.iter().any(|o| o.kind == "DaemonSet") {
         return Err(Protected::DaemonSet);
@@ -184,9 +191,7 @@ fn marked(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refus
     if pod.finished() {
         return Ok(());
     }
-    if rules.resource_claims && pod.resource_claims {
-        return Err(Protected::ResourceClaims.into());
-    }
+    resource_claims(pod, rules)?;
     if rules.do_not_disrupt {
         do_not_disrupt(pod, draft)?;
     }

@@ -4,13 +4,14 @@ use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft, Prospect};
 use crate::decide::scheduler;
-use crate::model::plan::{Misfit, Protected, Refusal, Replacement};
+use crate::model::plan::{Misfit, Refusal, Replacement};
 use crate::model::snapshot::NodeId;
 use crate::policy::Rule;
 use crate::values::selector::Selector;
 
 use super::evictable::{
-    asks_for_eviction, bare, local_storage, old_enough, permitted, priority, protected, selected,
+    asks_for_eviction, bare, local_storage, old_enough, permitted, priority, protected,
+    resource_claims, selected,
 };
 use super::replicas::enough;
 use super::{Checks, cooldown, disruption};
@@ -46,9 +47,7 @@ fn evictable(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     // Every owner reference counts as a controller.
     bare(pod, &rules.protected, !pod.owners.is_empty())?;
     protected(pod, &rules.protected, snapshot)?;
-    if rules.protected.resource_claims && pod.resource_claims {
-        return Err(Protected::ResourceClaims.into());
-    }
+    resource_claims(pod, &rules.protected)?;
     local_storage(pod, &rules.protected)?;
     // Descheduler drops the threshold together with the protection of system-critical pods.
     if rules.protected.system_critical {

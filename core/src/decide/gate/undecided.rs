@@ -36,7 +36,7 @@ pub(super) fn admit(
         let tried = elsewhere.filter(|node| related || few.contains(node)).take(TRIED);
         tried.map(|node| (earlier, *node)).collect::<Vec<_>>()
     };
-    // The replacement of a StatefulSet's pod comes last.
+    // Replacements that are created in turn come last.
     let moves = draft.accepted().zip(draft.landings()).filter(|(earlier, landing)| {
         landing.is_undecided() && !scheduler::in_turn(snapshot, snapshot.pod(earlier.pod))
     });

@@ -98,8 +98,8 @@ impl EmptyingRule<'_> {
         let reason = self.reason(ahead, source);
         let candidate = |pod: PodId| self.candidate(pod, &reason, &limits);
         let (mut pods, held) = self.pods(ahead, source);
-        // Large pods first, because small ones fit into the remaining gaps. The replacements of a
-        // StatefulSet are created last.
+        // Large pods first, because small ones fit into the remaining gaps. Replacements that are
+        // created in turn come last.
         pods.sort_by_cached_key(|p| {
             let last = scheduler::in_turn(snapshot, snapshot.pod(*p));
             (last, Reverse(self.size(ahead, source, *p)), *p)
