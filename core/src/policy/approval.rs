@@ -45,7 +45,7 @@ pub(super) fn approval() -> Section<ApprovalPolicy> {
     .field(
         "expires",
         "The age at which a proposal, or a plan for `evenkeel apply`, is no longer valid, approved \
-         or not. Then a new one is proposed.",
+         or not. Then a new one is proposed. With `required`, it must be longer than `interval`.",
         duration(ONE_SECOND),
         |a| &mut a.expires,
     )
