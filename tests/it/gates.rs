@@ -354,6 +354,23 @@ fn the_last_ready_replica_stays() {
 }
 
 #[test]
+fn the_runs_of_a_cron_job_are_no_replicas_of_each_other() {
+    let cluster = Cluster::parse(
+        "
+        node n1 system=2
+          sums owner=Job revision=monday cpu=100m uses=3
+        node n2
+          sums owner=Job revision=tuesday cpu=100m uses=100m
+        ",
+    );
+    let plan = cluster.plan(EVEN);
+    assert_eq!(
+        text(&plan),
+        "keep sums-1 on n1: its workload has 1 of the 2 replicas that the policy requires"
+    );
+}
+
+#[test]
 fn a_single_replica_moves_if_its_owner_or_its_budget_admits_it() {
     let with_budget = "evictable: {allow: [singleReplicasWithBudget]}\n";
     let answer = |pod: &str, budget: &str, policy: &str| {

@@ -3,8 +3,8 @@
 //! - status: `not-started`, `no-age` (neither creation nor start is known),
 //!   `grace=1h` (the grace period), `ends=1h` (terminating, until then),
 //!   `creating=20m` (pulls its images for so long), `started=1m`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
-//! - owner: `owner=Job`, `revision=b` (ReplicaSet web-b of Deployment web), `two-owners`,
-//!   `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
+//! - owner: `owner=Job`, `revision=b` (ReplicaSet web-b of Deployment web; with `owner=Job` Job web-b
+//!   of CronJob web), `two-owners`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
 //! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
 //!   create pods), `wanted=3` pods, `template-node=n1`, `template-gated`,
 //!   `ordered` or `parallel` (with `owner=StatefulSet`; ordinals from 1, or from 10 with `ordinals=10`;
@@ -61,14 +61,13 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
         _ => ObjectKind::ReplicaSet,
     };
     let name = pod.owners.first().map_or(app, |owner| &owner.name);
-    let deployment = Owner {
-        kind: "Deployment".to_owned(),
-        name: app.to_owned(),
-        controller: true,
-        ..Owner::default()
+    let above = match kind {
+        ObjectKind::ReplicaSet => Some(owner("Deployment", app)),
+        ObjectKind::Job if words.get("revision").is_some() => Some(owner("CronJob", app)),
+        _ => None,
     };
     let facts = OwnerFacts {
-        above: (kind == ObjectKind::ReplicaSet).then_some(deployment),
+        above,
         uid: None,
         deleting: words.has("owner-deleting"),
         fails: words.has("owner-fails"),

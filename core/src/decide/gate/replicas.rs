@@ -15,7 +15,8 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         // The workload loses nothing with a finished pod, or with a machine that migrates.
         Some(workload) if !pod.finished() && !snapshot.migrates(pod) => {
             let least = least_replicas(pod, candidate.rules(draft.world), draft);
-            enough(snapshot.replicas(workload), least)?;
+            let replicas = snapshot.alike(pod, workload).filter(|(_, pod)| pod.stays()).count();
+            enough(u32::try_from(replicas).unwrap_or(u32::MAX), least)?;
             let others = least.saturating_sub(1);
             Ok(ready_replicas(candidate.pod, workload, others, draft)?)
         }
@@ -58,16 +59,17 @@ fn ready_replicas(
     draft: &Draft<'_>,
 ) -> Result<(), Disruption> {
     let snapshot = draft.world.snapshot;
+    let asked = snapshot.pod(pod);
     // The workload loses nothing with a pod that does not serve.
-    if least == 0 || !snapshot.pod(pod).serves() {
+    if least == 0 || !asked.serves() {
         return Ok(());
     }
     let (mut planned, mut left) = (0_u32, 0_u32);
-    for other in &snapshot.workload(workload).pods {
-        if *other == pod || !answers(snapshot.pod(*other), snapshot) {
+    for (id, other) in snapshot.alike(asked, workload) {
+        if id == pod || !answers(other, snapshot) {
             continue;
         }
-        if draft.moves(*other) {
+        if draft.moves(id) {
             planned += 1;
         } else {
             left += 1;
