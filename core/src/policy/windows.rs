@@ -87,6 +87,12 @@ impl Windows {
 }
 
 impl EvictionWindow {
+    /// Its length in minutes.
+    const fn minutes(&self) -> u16 {
+        let over_midnight = if self.from < self.until { 0 } else { MINUTES_OF_A_DAY };
+        self.until + over_midnight - self.from
+    }
+
     fn covers(&self, at: &Zoned) -> bool {
         let today = usize::try_from(at.weekday().to_monday_zero_offset()).unwrap_or_default();
         let yesterday = (today + 6) % 7;
@@ -220,11 +226,19 @@ fn read_window(spot: Spot<'_, '_>) -> Option<EvictionWindow> {
     spot.scalar(EXPECTED, |node| EvictionWindow::parse(scalar::text(node)?).ok_or(Code::OutOfRange))
 }
 
-/// Refuses windows that allow no eviction at all; `dryRun` says that more clearly.
+/// Refuses windows that allow no eviction at all, since `dryRun` says that more clearly. Warns of
+/// windows that may pass between two cycles.
 pub(super) fn check(f: &mut Fields<'_, '_>, policy: &Policy) {
     if policy.windows.never_opens() {
         let sentence = "the windows allow no eviction at any time; use dryRun: true for that";
         f.complain(Code::Conflict, "windows", sentence);
+    }
+    let longest = policy.windows.allow.iter().map(EvictionWindow::minutes).max();
+    let minutes = longest.map(|minutes| SignedDuration::from_mins(minutes.into()));
+    if minutes.is_some_and(|minutes| minutes < policy.interval) {
+        let place = f.place_below("windows", "allow");
+        let sentence = "each window is shorter than interval, so it may pass without a cycle";
+        f.warn_at(Code::Ignored, &place, sentence);
     }
 }
 

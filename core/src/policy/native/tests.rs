@@ -407,6 +407,11 @@ fn fields_without_effect_are_named() {
         format!("profiles: [{{name: a}}, {{name: b}}]\n{}", low(&format!(", profile: {used}")))
     };
     assert_snapshot!(warnings(&profiles("b")), @"profiles[0].name: no strategy uses this profile");
+    let windows =
+        |allow: &str| warnings(&format!("interval: 30m\nwindows: {{allow: [{allow}]}}\n{usual}"));
+    assert_snapshot!(windows("'02:00-02:20', 'Sat 23:55-00:15'"),
+        @"windows.allow: each window is shorter than interval, so it may pass without a cycle");
+    assert_eq!(windows("'02:00-02:20', 'Sat 23:50-00:20'"), "");
     let pending = format!("evictable: {{allow: [preemption], nodeFit: false}}\n{usual}");
     assert_eq!(warnings(&pending), "");
 }
