@@ -550,6 +550,7 @@ fn mistakes_in_values_are_refused_with_the_reason() {
         (json!({"replicas": 2, "leaderElection": {"enabled": false}}), "leaderElection.enabled"),
         (json!({"replicas": 2, "cmdOptions": {"leader-elect": false}}), "leaderElection.enabled"),
         (json!({"replicas": 2, "leaderElection": {"enabled": null}}), "leaderElection.enabled"),
+        (json!({"cmdOptions": {"namespace": "ops"}}), "namespaceOverride"),
         (json!({"replicas": "two"}), "replicas"),
         (json!({"logFormat": null}), "logFormat"),
         (json!({"leaderElection": null}), "leaderElection"),

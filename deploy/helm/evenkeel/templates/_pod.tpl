@@ -14,6 +14,9 @@
 {{/* The flags of the program: those of the chart that cmdOptions does not replace, and those of cmdOptions. */}}
 {{- define "evenkeel.args" -}}
 {{- $options := default dict .Values.cmdOptions -}}
+{{- if hasKey $options "namespace" -}}
+{{- fail "cmdOptions.namespace: the objects of the program and its rights are in the namespace of the release; set namespaceOverride instead" -}}
+{{- end -}}
 {{- $flags := list -}}
 {{- $daemon := eq (include "evenkeel.kind" .) "Deployment" -}}
 {{- $native := eq (include "evenkeel.format" .) "native" -}}
