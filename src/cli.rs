@@ -355,9 +355,10 @@ fn screen() -> Screen {
     Screen { width: width.clamp(60, 160), colours: !no_colour() }
 }
 
-/// Whether the user wants no colours: <https://no-color.org>.
+/// Whether the user wants no colours (<https://no-color.org>), or the terminal has none.
 fn no_colour() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    refused || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
 }
 
 #[cfg(test)]

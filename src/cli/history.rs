@@ -103,7 +103,8 @@ impl RecordHistory {
     }
 
     fn read_line(&mut self, file: &str, line: usize, text: &[u8]) {
-        let text = String::from_utf8_lossy(text);
+        // Editors put a byte order mark before the first line.
+        let text = String::from_utf8_lossy(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
         if text.trim().is_empty() {
             return;
         }
