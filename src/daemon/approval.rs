@@ -24,6 +24,8 @@ pub struct Approvals {
     pub given: Option<Proposal>,
     /// The proposal that waits for an approval.
     pub(super) waiting: Option<Proposal>,
+    /// The id of the newest proposal whose approval is in the log.
+    logged: Option<String>,
     /// The id of the newest proposal whose approval is in the record.
     recorded: Option<String>,
     /// The evictions of this process.
@@ -33,7 +35,7 @@ pub struct Approvals {
 impl Approvals {
     /// Creates the state of a process that has proposed nothing yet.
     pub const fn new(store: ProposalStore, given: Option<Proposal>) -> Self {
-        Approvals { store, given, waiting: None, recorded: None, made: 0 }
+        Approvals { store, given, waiting: None, logged: None, recorded: None, made: 0 }
     }
 }
 
@@ -75,8 +77,12 @@ impl Cycle<'_> {
             warn!(proposal = id, "approval by {by} ignored: {flaw}");
             return;
         }
-        let evictions = count(proposal.moves.len(), "eviction");
-        info!(proposal = id, "{evictions} approved by {by}");
+        // An approval stays in the ConfigMap until its evictions are made.
+        if self.daemon.approvals.logged.as_ref() != Some(id) {
+            let evictions = count(proposal.moves.len(), "eviction");
+            info!(proposal = id, "{evictions} approved by {by}");
+            self.daemon.approvals.logged = Some(id.clone());
+        }
         self.engine.approve(&proposal.moves);
     }
 
