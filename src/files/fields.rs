@@ -197,6 +197,7 @@ const POD: KeptFields = kept! {
         initContainerStatuses: CONTAINER_STATUS,
         ephemeralContainerStatuses: CONTAINER_STATUS,
         allocatedResources: Amounts, resources: RESOURCES,
+        extendedResourceClaimStatus: Presence,
     },
 };
 const BUDGET: KeptFields = kept! {
@@ -261,6 +262,10 @@ const PERSISTENT_VOLUME: KeptFields = kept! {
         csi { driver: Name(Driver), volumeHandle: Name(Volume) },
         hostPath: Presence,
         local: Presence,
+        nfs: Presence,
+        cephfs: Presence,
+        glusterfs: Presence,
+        azureFile: Presence,
         gcePersistentDisk: DISK,
         awsElasticBlockStore: DISK,
         cinder: DISK,

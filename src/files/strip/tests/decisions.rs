@@ -219,6 +219,22 @@ fn attached_ephemeral_volumes() -> Vec<Value> {
     all
 }
 
+/// Pods that share one volume, which its plugin does not attach to a node.
+fn shared_files(source: &Value) -> Vec<Value> {
+    let volume = json!({"name": "d", "persistentVolumeClaim": {"claimName": "files"}});
+    let files = |_: &str| json!({"spec": {"volumes": [volume]}});
+    let mut all = [nodes(&json!([])), deployment("web", "n1", &files)].concat();
+    all.extend(bound("files", source));
+    all.push(class("csi.acme.com"));
+    all
+}
+
+/// Pods with a device that a device class provides for their extended resource.
+fn devices() -> Vec<Value> {
+    let device = json!({"extendedResourceClaimStatus": {"resourceClaimName": "gpu"}});
+    [nodes(&json!([])), deployment("web", "n1", &|_| json!({"status": device}))].concat()
+}
+
 #[test]
 fn a_snapshot_is_decided_like_its_cluster_with_real_and_with_scrambled_names() {
     let clusters = [
@@ -236,6 +252,9 @@ fn a_snapshot_is_decided_like_its_cluster_with_real_and_with_scrambled_names() {
         ("leave", pods_that_name_their_system()),
         ("no-room", disks_of_a_replaced_plugin()),
         ("leave", attached_ephemeral_volumes()),
+        ("leave", shared_files(&json!({"nfs": {"server": "s", "path": "/"}}))),
+        ("shared-volume", shared_files(&json!({"csi": {"driver": "csi.acme.com"}}))),
+        ("resource-claims", devices()),
     ];
     let mut others = Vec::new();
     for (number, (decided, cluster)) in clusters.into_iter().enumerate() {
