@@ -221,8 +221,11 @@ const TEMPLATE: Keep = Keep::Fields(kept! {
 /// Also of a ReplicationController and a StatefulSet.
 const REPLICA_SET: KeptFields = kept! {
     metadata: META,
-    spec { replicas, podManagementPolicy, ordinals { start }, minReadySeconds, template: TEMPLATE },
-    status { conditions: Condition },
+    spec {
+        replicas, podManagementPolicy, ordinals { start }, minReadySeconds, template: TEMPLATE,
+        updateStrategy { rollingUpdate { partition } },
+    },
+    status { conditions: Condition, updateRevision: Name(Value) },
 };
 const JOB: KeptFields = kept! {
     metadata: META,

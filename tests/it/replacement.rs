@@ -255,6 +255,18 @@ fn a_template_that_names_a_node_brings_the_pod_back() {
 }
 
 #[test]
+fn a_stateful_set_with_a_newer_revision_would_not_bring_the_same_pod() {
+    let set = "owner=StatefulSet parallel labels=controller-revision-hash:web-a";
+    let why = "its StatefulSet web would replace it by revision web-b, which is not its own";
+    stays(&format!("{set} newest=web-b"), why);
+    moves(&format!("{set} newest=web-a"), "");
+    // The partition of the rolling update is above the four pods, or below the last one.
+    moves(&format!("{set} newest=web-b@5"), "");
+    let plan = plan(&format!("{set} newest=web-b@4"), "");
+    assert!(plan.contains("move web-1") && !plan.contains("move web-4"), "{plan}");
+}
+
+#[test]
 fn a_template_with_scheduling_gates_keeps_the_pod() {
     stays(
         "template-gated",

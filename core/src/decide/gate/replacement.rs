@@ -48,7 +48,7 @@ pub const RULES: [ReplacementRule; 12] = [
     rule("job", "its Job survives the eviction", job::admit).overridable().counting_moves(),
     rule("order", "its StatefulSet can create a pod now", ordered::admit).counting_moves(),
     rule("priority-class", "the API server accepts its PriorityClass", priority_class::admit),
-    rule("template", "the scheduler chooses its node", template::admit),
+    rule("template", "its template stays, and the scheduler chooses its node", template::admit),
     rule("known", "everything that its place depends on is known", unknown::admit),
     rule("claims", "its claims and their volumes can be used", claims::admit),
     rule("new-volumes", "its new volumes are provisioned where it lands", new_volumes::admit)

@@ -235,6 +235,19 @@ fn devices() -> Vec<Value> {
     [nodes(&json!([])), deployment("web", "n1", &|_| json!({"status": device}))].concat()
 }
 
+/// A StatefulSet whose pods are of the revision before the newest one.
+fn old_revision(partition: u32) -> Vec<Value> {
+    let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": partition}});
+    let set = json!({"spec": {"replicas": 8, "podManagementPolicy": "Parallel",
+        "updateStrategy": strategy}, "status": {"updateRevision": "db-b"}});
+    let mut own = json!({"metadata": owners("apps/v1", "StatefulSet", "db")});
+    join(&mut own, &json!({"metadata": {"labels": {"controller-revision-hash": "db-a"}}}));
+    let pods = (0..8).flat_map(|i| pod(&format!("db-{i}"), "n1", &[&own]));
+    let mut all: Vec<Value> = nodes(&json!([])).into_iter().chain(pods).collect();
+    all.push(object("apps/v1", "StatefulSet", "db", &set));
+    all
+}
+
 #[test]
 fn a_snapshot_is_decided_like_its_cluster_with_real_and_with_scrambled_names() {
     let clusters = [
@@ -255,6 +268,8 @@ fn a_snapshot_is_decided_like_its_cluster_with_real_and_with_scrambled_names() {
         ("leave", shared_files(&json!({"nfs": {"server": "s", "path": "/"}}))),
         ("shared-volume", shared_files(&json!({"csi": {"driver": "csi.acme.com"}}))),
         ("resource-claims", devices()),
+        ("other-revision", old_revision(0)),
+        ("leave", old_revision(8)),
     ];
     let mut others = Vec::new();
     for (number, (decided, cluster)) in clusters.into_iter().enumerate() {
