@@ -190,7 +190,7 @@ fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Resul
     let home = pod.node.map(|home| snapshot.node(home));
     kubelet::admits(pod, home, there).map_err(|other| LandingFlaw::Refused(node, other))?;
     let absent = (!there.ready).then_some(NodeClosure::NotReady);
-    match there.closure().or(absent) {
+    match projection.closure(node).or(absent) {
         Some(closure) => Err(LandingFlaw::Closed(node, closure)),
         None => Ok(()),
     }
