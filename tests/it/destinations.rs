@@ -136,6 +136,16 @@ fn a_node_on_which_pods_of_two_workloads_wait_for_a_sandbox_takes_no_pods() {
 }
 
 #[test]
+fn a_pod_that_waits_for_a_sandbox_may_get_another_one_on_its_node() {
+    let policy = "evictable: {minReplicas: 1, minPodAge: 0s}
+strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 600, states: [Pending]}}]";
+    let waits = "cpu=1 creating=20m condition=PodReadyToStartContainers:False::20m";
+    let cluster = format!("node n1 cordoned\nnode n2\n a {waits}\n b {waits}\nnode n3\n c cpu=5");
+    let plan = Cluster::parse(&cluster).plan(policy);
+    assert_eq!(plan.moves.len(), 2, "{}", text(&plan));
+}
+
+#[test]
 fn a_toleration_makes_a_closed_node_no_better() {
     let tolerates = "tolerates=node.kubernetes.io/disk-pressure:NoSchedule";
     let plan = hot(tolerates, "closed=DiskPressure", "cordoned system=3").plan(EVEN);
