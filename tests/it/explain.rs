@@ -383,6 +383,12 @@ fn refusals_by_replacement() -> Vec<Case> {
         Case::new("names-node", "node n1 system=2\n web*2 uses=3 template-node=n1\nnode n2", ""),
         Case::new("gated", "node n1 system=2\n web*2 uses=3 template-gated\nnode n2", ""),
         Case::new(
+            "does-not-start",
+            "node n1 system=2\n web*2 uses=3 age=2h\n\
+             node n2\n web creating=1h waits=ImagePullBackOff",
+            "",
+        ),
+        Case::new(
             "other-revision",
             "node n1 system=2\n web*2 uses=3 owner=StatefulSet parallel newest=web-b \
              labels=controller-revision-hash:web-a\nnode n2",
@@ -681,6 +687,7 @@ namespace        the API server accepts new pods in its namespace
 completion       its work does not end, or belongs to a Job
 job              its Job survives the eviction
 order            its StatefulSet can create a pod now
+start            new pods of its controller start
 priority-class   the API server accepts its PriorityClass
 template         its template stays, and the scheduler chooses its node
 known            everything that its place depends on is known

@@ -92,6 +92,11 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             pod: "db-0".to_owned(),
             cause: OrderCause::NotReady,
         }),
+        Refusal::Replacement(Replacement::DoesNotStart {
+            owner: "ReplicaSet web".to_owned(),
+            pod: "web-9".to_owned(),
+            reason: "ImagePullBackOff".to_owned(),
+        }),
         Replacement::MissingPriorityClass("high".to_owned()).into(),
         Protected::UnknownPriority("high".to_owned()).into(),
         Replacement::LocalStorage.into(),
@@ -229,6 +234,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Replacement(Replacement::JobWouldFail { .. } | Replacement::NamesNode { .. }) => {}
         Refusal::Replacement(Replacement::WaitsInOrder { .. } | Replacement::Gated(_)) => {}
         Refusal::Replacement(Replacement::OtherRevision { .. }) => {}
+        Refusal::Replacement(Replacement::DoesNotStart { .. }) => {}
         Refusal::Replacement(Replacement::MissingPriorityClass(_) | Replacement::LocalStorage) => {}
         Refusal::Replacement(Replacement::NewVolume(_) | Replacement::Claim { .. }) => {}
         Refusal::Replacement(Replacement::SharedVolume { .. } | Replacement::Unknown(_)) => {}

@@ -245,6 +245,35 @@ fn a_job_that_is_not_known_is_unknown() {
 }
 
 #[test]
+fn a_controller_whose_newest_pod_does_not_start_keeps_the_others() {
+    let plan = |newer: &str| {
+        let cluster = format!(
+            "node n1 system=1
+              web*4 cpu=300m uses=1 age=2h
+            node n2
+              {newer}
+            node n3"
+        );
+        let policy = format!("limits: {{perWorkload: none, perNode: none}}\n{EVEN}");
+        text(&Cluster::parse(&cluster).plan(&policy))
+    };
+    for reason in ["ImagePullBackOff", "CreateContainerConfigError", "CrashLoopBackOff"] {
+        let stays = plan(&format!("web cpu=300m creating=1h waits={reason}"));
+        let why = format!("new pods of its ReplicaSet web do not start: web-5 waits with {reason}");
+        assert!(stays.starts_with(&format!("keep web-1 on n1: {why}")), "{stays}");
+    }
+    for newer in [
+        "web cpu=300m creating=1h waits=ContainerCreating",
+        // A pod that was created before, or after which another one has started, shows nothing.
+        "web cpu=300m creating=3h waits=CrashLoopBackOff",
+        "web cpu=300m creating=1h waits=CrashLoopBackOff\n web cpu=300m uses=100m age=30m",
+        "other cpu=300m creating=1h waits=CrashLoopBackOff",
+    ] {
+        assert!(plan(newer).contains("move web-"), "{newer}: {}", plan(newer));
+    }
+}
+
+#[test]
 fn a_template_that_names_a_node_brings_the_pod_back() {
     stays(
         "template-node=n1",
@@ -576,6 +605,7 @@ fn explain_lists_every_rule_of_the_gate() {
     completion: admits
     job: job-would-fail
     order: admits
+    start: admits
     priority-class: admits
     template: admits
     known: admits

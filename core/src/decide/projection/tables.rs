@@ -30,6 +30,8 @@ pub(super) struct Tables {
     pods_of_owner: OnceCell<BTreeMap<CountedOwner, u32>>,
     /// By the first pod of each StatefulSet.
     lowest_waiting: RefCell<BTreeMap<PodId, Option<WaitingOrdinal>>>,
+    /// By the first pod of each controller.
+    failing_starts: RefCell<BTreeMap<PodId, Option<PodId>>>,
     /// By the first pod of each Job.
     failed_of_job: RefCell<BTreeMap<PodId, (u32, u32)>>,
     targets_by_mean: OnceCell<Vec<Vec<TargetByMean>>>,
@@ -66,6 +68,16 @@ impl Projection<'_> {
         find: impl FnOnce() -> Option<WaitingOrdinal>,
     ) -> Option<WaitingOrdinal> {
         let mut known = self.tables.lowest_waiting.borrow_mut();
+        *known.entry(first).or_insert_with(find)
+    }
+
+    /// Returns the pod of a controller that shows that new ones do not start, given its first pod.
+    pub fn failing_start(
+        &self,
+        first: PodId,
+        find: impl FnOnce() -> Option<PodId>,
+    ) -> Option<PodId> {
+        let mut known = self.tables.failing_starts.borrow_mut();
         *known.entry(first).or_insert_with(find)
     }
 

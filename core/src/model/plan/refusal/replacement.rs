@@ -66,6 +66,16 @@ pub enum Replacement {
         /// The reason.
         cause: OrderCause,
     },
+    /// A newer pod of the same controller does not start.
+    #[error("new pods of its {owner} do not start: {pod} waits with {reason}")]
+    DoesNotStart {
+        /// The kind and name of the controller.
+        owner: String,
+        /// The newer pod.
+        pod: String,
+        /// The reason why a container of it waits.
+        reason: String,
+    },
     /// The API server refuses new pods with this PriorityClass, because it does not exist.
     #[error("its PriorityClass {0} does not exist, so the API server would refuse its replacement")]
     MissingPriorityClass(String),
@@ -133,6 +143,9 @@ impl Replacement {
             Replacement::OtherRevision { .. } => ("other-revision", OTHER_REVISION.into()),
             Replacement::WaitsInOrder { pod, cause } => {
                 ("waits-in-order", cause.remedy(pod) + PARALLEL)
+            }
+            Replacement::DoesNotStart { pod, .. } => {
+                ("does-not-start", format!("make {pod} start: its events say what it lacks"))
             }
             Replacement::MissingPriorityClass(name) => (
                 "missing-priority-class",
