@@ -293,6 +293,8 @@ fn a_stateful_set_with_a_newer_revision_would_not_bring_the_same_pod() {
     moves(&format!("{set} newest=web-b@5"), "");
     let plan = plan(&format!("{set} newest=web-b@4"), "");
     assert!(plan.contains("move web-1") && !plan.contains("move web-4"), "{plan}");
+    let broken = life(&format!("node n1\n web*4 cpu=300m unready {set} newest=web-b\nnode n2"));
+    assert!(broken.starts_with("move web-1"), "{broken}");
 }
 
 #[test]

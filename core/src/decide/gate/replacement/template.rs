@@ -47,7 +47,8 @@ fn same_revision(
         return Ok(());
     };
     let by_newest = ordinal(pod, &owner.name).is_some_and(|ordinal| ordinal >= newest.from);
-    if by_newest && newest.name != *own {
+    // A pod of a broken revision has to leave before its StatefulSet goes on.
+    if by_newest && newest.name != *own && pod.serves() {
         return Err(Replacement::OtherRevision {
             owner: named(owner),
             revision: newest.name.clone(),
