@@ -197,6 +197,7 @@ const POD: KeptFields = kept! {
         initContainerStatuses: CONTAINER_STATUS,
         ephemeralContainerStatuses: CONTAINER_STATUS,
         allocatedResources: Amounts, resources: RESOURCES,
+        extendedResourceClaimStatus: Presence,
     },
 };
 const BUDGET: KeptFields = kept! {
@@ -220,8 +221,11 @@ const TEMPLATE: Keep = Keep::Fields(kept! {
 /// Also of a ReplicationController and a StatefulSet.
 const REPLICA_SET: KeptFields = kept! {
     metadata: META,
-    spec { replicas, podManagementPolicy, ordinals { start }, minReadySeconds, template: TEMPLATE },
-    status { conditions: Condition },
+    spec {
+        replicas, podManagementPolicy, ordinals { start }, minReadySeconds, template: TEMPLATE,
+        updateStrategy { rollingUpdate { partition } },
+    },
+    status { conditions: Condition, updateRevision: Name(Value) },
 };
 const JOB: KeptFields = kept! {
     metadata: META,
@@ -261,6 +265,10 @@ const PERSISTENT_VOLUME: KeptFields = kept! {
         csi { driver: Name(Driver), volumeHandle: Name(Volume) },
         hostPath: Presence,
         local: Presence,
+        nfs: Presence,
+        cephfs: Presence,
+        glusterfs: Presence,
+        azureFile: Presence,
         gcePersistentDisk: DISK,
         awsElasticBlockStore: DISK,
         cinder: DISK,

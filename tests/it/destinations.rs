@@ -98,6 +98,54 @@ fn a_node_with_a_bad_condition_takes_no_pods_even_before_its_taint_is_set() {
 }
 
 #[test]
+fn a_node_on_which_pods_of_two_workloads_wait_for_a_sandbox_takes_no_pods() {
+    let plan = |pods: &str| {
+        let cluster = format!(
+            "node n1
+              web*4 cpu=300m uses=1500m
+            node n2
+              {pods}
+            node n3 cordoned"
+        );
+        Cluster::parse(&cluster).plan(EVEN)
+    };
+    let waits = |app: &str, time: &str| {
+        let condition = format!("condition=PodReadyToStartContainers:False::{time}");
+        format!("{app} cpu=10m creating={time} {condition}\n")
+    };
+    let two = waits("a", "20m") + &waits("b", "11m");
+    let closed = plan(&two);
+    assert_eq!(why(&closed), "its replacement could land on n2, which is unable to start pods");
+    assert!(closed.moves.is_empty(), "{}", text(&closed));
+    assert_snapshot!(nodes(&closed), @r"
+    n1: hot: cpu 75% is above the target 50%, and needs 2 evictions
+    n2: at or below every threshold, but unable to start pods: takes no pods
+    n3: at or below every threshold, but cordoned: takes no pods
+    ");
+    for open in [
+        waits("a", "20m"),
+        waits("a", "20m").repeat(2),
+        waits("a", "20m") + &waits("b", "9m"),
+        // The node has started a pod since one of them waits, or since both do.
+        two.clone() + "c cpu=10m uses=10m started=12m",
+        two + "c cpu=10m uses=10m started=5m",
+        "a cpu=10m creating=20m\nb cpu=10m creating=20m".to_owned(),
+    ] {
+        assert!(!plan(&open).moves.is_empty(), "{open}: {}", text(&plan(&open)));
+    }
+}
+
+#[test]
+fn a_pod_that_waits_for_a_sandbox_may_get_another_one_on_its_node() {
+    let policy = "evictable: {minReplicas: 1, minPodAge: 0s}
+strategies: [{podLifeTime: {maxPodLifeTimeSeconds: 600, states: [Pending]}}]";
+    let waits = "cpu=1 creating=20m condition=PodReadyToStartContainers:False::20m";
+    let cluster = format!("node n1 cordoned\nnode n2\n a {waits}\n b {waits}\nnode n3\n c cpu=5");
+    let plan = Cluster::parse(&cluster).plan(policy);
+    assert_eq!(plan.moves.len(), 2, "{}", text(&plan));
+}
+
+#[test]
 fn a_toleration_makes_a_closed_node_no_better() {
     let tolerates = "tolerates=node.kubernetes.io/disk-pressure:NoSchedule";
     let plan = hot(tolerates, "closed=DiskPressure", "cordoned system=3").plan(EVEN);

@@ -383,6 +383,18 @@ fn refusals_by_replacement() -> Vec<Case> {
         Case::new("names-node", "node n1 system=2\n web*2 uses=3 template-node=n1\nnode n2", ""),
         Case::new("gated", "node n1 system=2\n web*2 uses=3 template-gated\nnode n2", ""),
         Case::new(
+            "does-not-start",
+            "node n1 system=2\n web*2 uses=3 age=2h\n\
+             node n2\n web creating=1h waits=ImagePullBackOff",
+            "",
+        ),
+        Case::new(
+            "other-revision",
+            "node n1 system=2\n web*2 uses=3 owner=StatefulSet parallel newest=web-b \
+             labels=controller-revision-hash:web-a\nnode n2",
+            "",
+        ),
+        Case::new(
             "missing-priority-class",
             "class other value=7\nnode n1 system=2\n web*2 uses=3 class=gone priority=1\nnode n2",
             "",
@@ -675,8 +687,9 @@ namespace        the API server accepts new pods in its namespace
 completion       its work does not end, or belongs to a Job
 job              its Job survives the eviction
 order            its StatefulSet can create a pod now
+start            new pods of its controller start
 priority-class   the API server accepts its PriorityClass
-template         the scheduler chooses its node
+template         its template stays, and the scheduler chooses its node
 known            everything that its place depends on is known
 claims           its claims and their volumes can be used
 new-volumes      its new volumes are provisioned where it lands

@@ -84,9 +84,18 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             node: "n1".to_owned(),
         }),
         Replacement::Gated("ReplicaSet web".to_owned()).into(),
+        Refusal::Replacement(Replacement::OtherRevision {
+            owner: "StatefulSet db".to_owned(),
+            revision: "db-6d4cf56db6".to_owned(),
+        }),
         Refusal::Replacement(Replacement::WaitsInOrder {
             pod: "db-0".to_owned(),
             cause: OrderCause::NotReady,
+        }),
+        Refusal::Replacement(Replacement::DoesNotStart {
+            owner: "ReplicaSet web".to_owned(),
+            pod: "web-9".to_owned(),
+            reason: "ImagePullBackOff".to_owned(),
         }),
         Replacement::MissingPriorityClass("high".to_owned()).into(),
         Protected::UnknownPriority("high".to_owned()).into(),
@@ -224,6 +233,8 @@ fn is_listed(refusal: &Refusal) {
         ) => {}
         Refusal::Replacement(Replacement::JobWouldFail { .. } | Replacement::NamesNode { .. }) => {}
         Refusal::Replacement(Replacement::WaitsInOrder { .. } | Replacement::Gated(_)) => {}
+        Refusal::Replacement(Replacement::OtherRevision { .. }) => {}
+        Refusal::Replacement(Replacement::DoesNotStart { .. }) => {}
         Refusal::Replacement(Replacement::MissingPriorityClass(_) | Replacement::LocalStorage) => {}
         Refusal::Replacement(Replacement::NewVolume(_) | Replacement::Claim { .. }) => {}
         Refusal::Replacement(Replacement::SharedVolume { .. } | Replacement::Unknown(_)) => {}

@@ -245,6 +245,35 @@ fn a_job_that_is_not_known_is_unknown() {
 }
 
 #[test]
+fn a_controller_whose_newest_pod_does_not_start_keeps_the_others() {
+    let plan = |newer: &str| {
+        let cluster = format!(
+            "node n1 system=1
+              web*4 cpu=300m uses=1 age=2h
+            node n2
+              {newer}
+            node n3"
+        );
+        let policy = format!("limits: {{perWorkload: none, perNode: none}}\n{EVEN}");
+        text(&Cluster::parse(&cluster).plan(&policy))
+    };
+    for reason in ["ImagePullBackOff", "CreateContainerConfigError", "CrashLoopBackOff"] {
+        let stays = plan(&format!("web cpu=300m creating=1h waits={reason}"));
+        let why = format!("new pods of its ReplicaSet web do not start: web-5 waits with {reason}");
+        assert!(stays.starts_with(&format!("keep web-1 on n1: {why}")), "{stays}");
+    }
+    for newer in [
+        "web cpu=300m creating=1h waits=ContainerCreating",
+        // A pod that was created before, or after which another one has started, shows nothing.
+        "web cpu=300m creating=3h waits=CrashLoopBackOff",
+        "web cpu=300m creating=1h waits=CrashLoopBackOff\n web cpu=300m uses=100m age=30m",
+        "other cpu=300m creating=1h waits=CrashLoopBackOff",
+    ] {
+        assert!(plan(newer).contains("move web-"), "{newer}: {}", plan(newer));
+    }
+}
+
+#[test]
 fn a_template_that_names_a_node_brings_the_pod_back() {
     stays(
         "template-node=n1",
@@ -252,6 +281,20 @@ fn a_template_that_names_a_node_brings_the_pod_back() {
     );
     stays("owner=Job runs-once template-node=n1", "the template of its Job web names node n1");
     stays("owner=StatefulSet ordered template-node=n1", "StatefulSet web names node n1");
+}
+
+#[test]
+fn a_stateful_set_with_a_newer_revision_would_not_bring_the_same_pod() {
+    let set = "owner=StatefulSet parallel labels=controller-revision-hash:web-a";
+    let why = "its StatefulSet web would replace it by revision web-b, which is not its own";
+    stays(&format!("{set} newest=web-b"), why);
+    moves(&format!("{set} newest=web-a"), "");
+    // The partition of the rolling update is above the four pods, or below the last one.
+    moves(&format!("{set} newest=web-b@5"), "");
+    let plan = plan(&format!("{set} newest=web-b@4"), "");
+    assert!(plan.contains("move web-1") && !plan.contains("move web-4"), "{plan}");
+    let broken = life(&format!("node n1\n web*4 cpu=300m unready {set} newest=web-b\nnode n2"));
+    assert!(broken.starts_with("move web-1"), "{broken}");
 }
 
 #[test]
@@ -564,6 +607,7 @@ fn explain_lists_every_rule_of_the_gate() {
     completion: admits
     job: job-would-fail
     order: admits
+    start: admits
     priority-class: admits
     template: admits
     known: admits

@@ -54,3 +54,25 @@ fn where_scores_are_unknown_any_node_may_win_and_the_own_one_too() {
     assert!(plan.moves.is_empty(), "{}", text(&plan));
     assert!(plan.kept.iter().all(|k| k.refusal.code() == "would-return"), "{}", text(&plan));
 }
+
+#[test]
+fn a_scheduler_that_is_not_known_may_choose_a_node_again_despite_its_taint() {
+    let kept = |policy: &str, pod: &str| {
+        let cluster = format!(
+            "
+            node n1 taint=fargate:NoSchedule
+              hot*2 cpu=100m uses=3 {pod}
+            node n2
+            node n3
+            "
+        );
+        let plan = Cluster::parse(&cluster).plan(policy);
+        let codes = plan.kept.iter().map(|k| k.refusal.code().to_owned());
+        (plan.moves.len(), codes.collect::<Vec<_>>())
+    };
+    for policy in [EVEN, "strategies: [removePodsViolatingNodeTaints]\n"] {
+        assert!(kept(policy, "").0 > 0, "{policy}");
+        let (moves, codes) = kept(policy, "scheduler=fargate-scheduler");
+        assert_eq!((moves, codes), (0, vec!["would-return".to_owned(); 2]), "{policy}");
+    }
+}

@@ -87,6 +87,11 @@ impl Policy {
         self.schedulers().find(|p| p.name == named).unwrap_or(&self.scheduler)
     }
 
+    /// Returns true if the profile of the scheduler that a pod names is known.
+    pub fn knows_scheduler(&self, named: Option<&str>) -> bool {
+        self.scheduler_of(named).name == named.unwrap_or(DEFAULT_SCHEDULER)
+    }
+
     /// All known profiles.
     pub fn schedulers(&self) -> impl Iterator<Item = &SchedulerProfile> {
         std::iter::once(&self.scheduler).chain(&self.other_schedulers)

@@ -126,7 +126,9 @@ fn of_placement() -> Vec<StrategyDeclaration> {
         ),
         StrategyDeclaration::new(
             Plugin::NodeTaints,
-            "Moves pods away from nodes with a NoSchedule taint that they do not tolerate.",
+            "Moves pods away from nodes with a NoSchedule taint that they do not tolerate. A cordon is \
+             such a taint, and so are node pressure and an agent that restarts (such as \
+             `node.cilium.io/agent-not-ready`): exclude those that should only keep new pods away.",
             scoped(taints(), |r| &mut r.scope),
             Rule::RemovePodsViolatingNodeTaints,
             arguments!(RemovePodsViolatingNodeTaints),

@@ -8,7 +8,7 @@
 //! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
 //!   create pods), `wanted=3` pods, `template-node=n1`, `template-gated`,
 //!   `ordered` or `parallel` (with `owner=StatefulSet`; ordinals from 1, or from 10 with `ordinals=10`;
-//!   `min-ready=1h`)
+//!   `min-ready=1h`; `newest=web-b@3`: pods from ordinal 3 are created by that revision)
 //!   `no-object` (the Job or StatefulSet does not exist)
 //! - job (with `owner=Job`): `backoff=0`, `failed=2`, `per-index=1` and `index-failures=0`,
 //!   `counts-late` (a pod that is being deleted counts once it has ended), `evicted=ignored` (or
@@ -32,8 +32,8 @@
 
 use evenkeel::model::snapshot::facts::{
     Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts,
-    Numbering, Owner, OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Role, Spread,
-    Taint, Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
+    Numbering, Owner, OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Revision,
+    Role, Spread, Taint, Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
 };
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
@@ -87,6 +87,10 @@ fn numbering(words: &Words<'_>) -> Option<Box<Numbering>> {
         min_ready: words
             .get("min-ready")
             .map_or(jiff::SignedDuration::ZERO, |t| t.parse().unwrap()),
+        newest: words.get("newest").map(|text| {
+            let (name, from) = text.split_once('@').unwrap_or((text, "0"));
+            Revision { name: name.to_owned(), from: from.parse().unwrap() }
+        }),
     };
     (words.has("ordered") || words.has("parallel")).then(|| Box::new(numbering))
 }

@@ -8,7 +8,7 @@ use crate::decide::targets::{AboveTarget, least_targets};
 use crate::model::plan::{
     BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause, Reason, Removal, SteerValue,
 };
-use crate::model::snapshot::facts::NodeClosure;
+use crate::model::snapshot::facts::{NodeClosure, PodPhase};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, LowNodeUtilization};
@@ -190,10 +190,10 @@ fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Resul
     let home = pod.node.map(|home| snapshot.node(home));
     kubelet::admits(pod, home, there).map_err(|other| LandingFlaw::Refused(node, other))?;
     let absent = (!there.ready).then_some(NodeClosure::NotReady);
-    match there.closure().or(absent) {
-        Some(closure) => Err(LandingFlaw::Closed(node, closure)),
-        None => Ok(()),
-    }
+    // A pod that waits on its own node loses nothing if its replacement waits there.
+    let waits_there = pod.node == Some(node) && pod.phase == PodPhase::Pending;
+    let closure = if waits_there { there.closure() } else { projection.closure(node) };
+    closure.or(absent).map_or(Ok(()), |closure| Err(LandingFlaw::Closed(node, closure)))
 }
 
 /// Requires that the node runs the CSI drivers of the pod's volumes. kube-scheduler does not: to

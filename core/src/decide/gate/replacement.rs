@@ -19,6 +19,7 @@ mod new_volumes;
 mod ordered;
 mod priority_class;
 mod shared_volumes;
+mod start;
 mod template;
 mod unknown;
 
@@ -40,15 +41,16 @@ pub struct ReplacementRule {
 }
 
 /// All rules, in the order in which they decide.
-pub const RULES: [ReplacementRule; 12] = [
+pub const RULES: [ReplacementRule; 13] = [
     rule("controller", "a controller creates a replacement", controller::admit),
     rule("namespace", "the API server accepts new pods in its namespace", namespace::admit),
     rule("completion", "its work does not end, or belongs to a Job", completion::admit)
         .overridable(),
     rule("job", "its Job survives the eviction", job::admit).overridable().counting_moves(),
     rule("order", "its StatefulSet can create a pod now", ordered::admit).counting_moves(),
+    rule("start", "new pods of its controller start", start::admit),
     rule("priority-class", "the API server accepts its PriorityClass", priority_class::admit),
-    rule("template", "the scheduler chooses its node", template::admit),
+    rule("template", "its template stays, and the scheduler chooses its node", template::admit),
     rule("known", "everything that its place depends on is known", unknown::admit),
     rule("claims", "its claims and their volumes can be used", claims::admit),
     rule("new-volumes", "its new volumes are provisioned where it lands", new_volumes::admit)

@@ -1,15 +1,16 @@
 //! Tables of the world. Each is made when it is first asked for, and shared by all trials.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::ledger::LedgerSize;
 use crate::model::plan::OrderCause;
-use crate::model::snapshot::facts::{Owner, UidHash};
+use crate::model::snapshot::facts::{NodeClosure, Owner, UidHash};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
 use crate::values::{Ratio, ResourceId};
 
+use super::starting::starting_nothing;
 use super::{Projection, World};
 
 /// The ordinal of a pod that a StatefulSet waits for, and the reason.
@@ -22,12 +23,15 @@ pub type TargetByMean = (Basis, ResourceId, Ratio);
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     uncounted: OnceCell<Vec<Vec<PodId>>>,
+    starting_nothing: OnceCell<BTreeSet<NodeId>>,
     ledger_size: OnceCell<LedgerSize>,
     /// For each strategy and pod.
     permitted: OnceCell<Vec<Vec<OnceCell<bool>>>>,
     pods_of_owner: OnceCell<BTreeMap<CountedOwner, u32>>,
     /// By the first pod of each StatefulSet.
     lowest_waiting: RefCell<BTreeMap<PodId, Option<WaitingOrdinal>>>,
+    /// By the first pod of each controller.
+    failing_starts: RefCell<BTreeMap<PodId, Option<PodId>>>,
     /// By the first pod of each Job.
     failed_of_job: RefCell<BTreeMap<PodId, (u32, u32)>>,
     targets_by_mean: OnceCell<Vec<Vec<TargetByMean>>>,
@@ -39,6 +43,13 @@ impl Projection<'_> {
     pub fn uncounted(&self, node: NodeId) -> &[PodId] {
         let by_node = self.tables.uncounted.get_or_init(|| uncounted(self.world));
         &by_node[node.0]
+    }
+
+    /// Returns why a node takes no new pods; `None` if it does.
+    pub fn closure(&self, node: NodeId) -> Option<NodeClosure> {
+        let nodes = || self.tables.starting_nothing.get_or_init(|| starting_nothing(self.world));
+        let starts_nothing = || nodes().contains(&node).then_some(NodeClosure::StartsNothing);
+        self.world.snapshot.node(node).closure().or_else(starts_nothing)
     }
 
     /// Returns whether a strategy may evict a pod, as far as that does not depend on moves.
@@ -57,6 +68,16 @@ impl Projection<'_> {
         find: impl FnOnce() -> Option<WaitingOrdinal>,
     ) -> Option<WaitingOrdinal> {
         let mut known = self.tables.lowest_waiting.borrow_mut();
+        *known.entry(first).or_insert_with(find)
+    }
+
+    /// Returns the pod of a controller that shows that new ones do not start, given its first pod.
+    pub fn failing_start(
+        &self,
+        first: PodId,
+        find: impl FnOnce() -> Option<PodId>,
+    ) -> Option<PodId> {
+        let mut known = self.tables.failing_starts.borrow_mut();
         *known.entry(first).or_insert_with(find)
     }
 

@@ -95,6 +95,7 @@ impl<'q, 'w> Filters<'q, 'w> {
             return Err(Misfit::Closed(closure));
         }
         if question.runs(FilterPlugin::TaintToleration)
+            && !question.may_return(node)
             && !taints::tolerated(&there.taints, tolerations)
         {
             return Err(Misfit::Taint);

@@ -7,7 +7,6 @@
 
 use crate::model::plan::Misfit;
 use crate::model::snapshot::{NodeId, Pod, PodId};
-use crate::policy::DEFAULT_SCHEDULER;
 use crate::values::{Amount, ResourceId};
 
 use super::anti_affinity_matches;
@@ -78,8 +77,6 @@ fn is_known(question: &Question<'_, '_>, nominated: PodId) -> bool {
     let placement = question.placement;
     let own = question.pod.scheduler.as_deref();
     let other = placement.snapshot.pod(nominated).scheduler.as_deref();
-    let is_listed = |name: Option<&str>| {
-        placement.policy.scheduler_of(name).name == name.unwrap_or(DEFAULT_SCHEDULER)
-    };
-    own == other || (is_listed(own) && is_listed(other))
+    let policy = placement.policy;
+    own == other || (policy.knows_scheduler(own) && policy.knows_scheduler(other))
 }

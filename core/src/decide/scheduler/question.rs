@@ -121,6 +121,14 @@ impl<'q, 'w> Question<'q, 'w> {
         self.home.filter(|_| self.snapshot.migrates(self.pod))
     }
 
+    /// Returns true for the pod's own node if the scheduler of the pod is not known. It may choose
+    /// the node again regardless of its taints: that of AWS Fargate gives each pod a node with a
+    /// taint that the pod does not tolerate.
+    pub(super) fn may_return(&self, node: NodeId) -> bool {
+        let policy = self.placement.policy;
+        self.home == Some(node) && !policy.knows_scheduler(self.pod.scheduler.as_deref())
+    }
+
     /// Returns the node that is nominated for the pod itself.
     pub(super) fn nomination(&self) -> Option<NodeId> {
         self.snapshot.nomination(self.id)

@@ -47,8 +47,7 @@ fn class(
         if !projection.is_within(node, &pool.thresholds, ratio) {
             return Class::Even;
         }
-        let facts = projection.world.snapshot.node(node);
-        return match facts.closure() {
+        return match projection.closure(node) {
             Some(closure) => Class::ColdClosed(closure),
             None => Class::Cold,
         };

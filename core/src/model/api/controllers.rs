@@ -46,6 +46,7 @@ messages! {
     struct ApiStatefulSet {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiStatefulSetSpec = 2 (message, required),
+        status: ApiStatefulSetStatus = 3 (message, required),
     }
 
     /// `StatefulSetSpec`.
@@ -53,8 +54,26 @@ messages! {
         replicas: Option<i32> = 1 (int32, optional),
         template: ApiPodTemplate = 3 (message, required),
         pod_management_policy: String = 6 (string),
+        update_strategy: ApiUpdateStrategy = 7 (message, required),
         min_ready_seconds: i32 = 9 (int32),
         ordinals: ApiOrdinals = 11 (message, required),
+    }
+
+    /// `StatefulSetUpdateStrategy`.
+    #[derive(Copy)]
+    struct ApiUpdateStrategy {
+        rolling_update: ApiRollingUpdate = 2 (message, required),
+    }
+
+    /// `RollingUpdateStatefulSetStrategy`.
+    #[derive(Copy)]
+    struct ApiRollingUpdate {
+        partition: i32 = 1 (int32),
+    }
+
+    /// `StatefulSetStatus`.
+    struct ApiStatefulSetStatus {
+        update_revision: String = 7 (string),
     }
 
     /// `StatefulSetOrdinals`.

@@ -65,6 +65,10 @@ impl Class {
             | Class::InUseClosed(NodeClosure::Leaving | NodeClosure::Stopping) => {
                 "nothing: it is leaving".to_owned()
             }
+            Class::ColdClosed(NodeClosure::StartsNothing)
+            | Class::InUseClosed(NodeClosure::StartsNothing) => {
+                "see the events of the pods that wait there, or cordon the node".to_owned()
+            }
             Class::ColdClosed(_) | Class::InUseClosed(_) => {
                 "remove what causes the condition of the node".to_owned()
             }

@@ -219,6 +219,35 @@ fn attached_ephemeral_volumes() -> Vec<Value> {
     all
 }
 
+/// Pods that share one volume, which its plugin does not attach to a node.
+fn shared_files(source: &Value) -> Vec<Value> {
+    let volume = json!({"name": "d", "persistentVolumeClaim": {"claimName": "files"}});
+    let files = |_: &str| json!({"spec": {"volumes": [volume]}});
+    let mut all = [nodes(&json!([])), deployment("web", "n1", &files)].concat();
+    all.extend(bound("files", source));
+    all.push(class("csi.acme.com"));
+    all
+}
+
+/// Pods with a device that a device class provides for their extended resource.
+fn devices() -> Vec<Value> {
+    let device = json!({"extendedResourceClaimStatus": {"resourceClaimName": "gpu"}});
+    [nodes(&json!([])), deployment("web", "n1", &|_| json!({"status": device}))].concat()
+}
+
+/// A StatefulSet whose pods are of the revision before the newest one.
+fn old_revision(partition: u32) -> Vec<Value> {
+    let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": partition}});
+    let set = json!({"spec": {"replicas": 8, "podManagementPolicy": "Parallel",
+        "updateStrategy": strategy}, "status": {"updateRevision": "db-b"}});
+    let mut own = json!({"metadata": owners("apps/v1", "StatefulSet", "db")});
+    join(&mut own, &json!({"metadata": {"labels": {"controller-revision-hash": "db-a"}}}));
+    let pods = (0..8).flat_map(|i| pod(&format!("db-{i}"), "n1", &[&own]));
+    let mut all: Vec<Value> = nodes(&json!([])).into_iter().chain(pods).collect();
+    all.push(object("apps/v1", "StatefulSet", "db", &set));
+    all
+}
+
 #[test]
 fn a_snapshot_is_decided_like_its_cluster_with_real_and_with_scrambled_names() {
     let clusters = [
@@ -236,6 +265,11 @@ fn a_snapshot_is_decided_like_its_cluster_with_real_and_with_scrambled_names() {
         ("leave", pods_that_name_their_system()),
         ("no-room", disks_of_a_replaced_plugin()),
         ("leave", attached_ephemeral_volumes()),
+        ("leave", shared_files(&json!({"nfs": {"server": "s", "path": "/"}}))),
+        ("shared-volume", shared_files(&json!({"csi": {"driver": "csi.acme.com"}}))),
+        ("resource-claims", devices()),
+        ("other-revision", old_revision(0)),
+        ("leave", old_revision(8)),
     ];
     let mut others = Vec::new();
     for (number, (decided, cluster)) in clusters.into_iter().enumerate() {

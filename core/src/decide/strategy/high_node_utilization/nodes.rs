@@ -46,7 +46,7 @@ pub(super) fn classify(draft: &mut Draft<'_>, rule: &EmptyingRule<'_>) -> BTreeM
 
 fn class(draft: &Draft<'_>, rule: &EmptyingRule<'_>, node: NodeId) -> Class {
     let facts = draft.world.snapshot.node(node);
-    match (unfit(draft, rule.basis(), node), facts.closure()) {
+    match (unfit(draft, rule.basis(), node), draft.closure(node)) {
         (Some(class), _) => class,
         _ if !rule.judges(draft, node) => Class::Lacks(rule.weighs()),
         _ if rule.is_under(draft, node) => Class::Underused,
@@ -120,7 +120,7 @@ impl EmptyingNodes {
         let mut filled: Vec<&NodeId> = emptier.filter(|n| self.filled.contains(n)).collect();
         filled.sort_unstable();
         let all = self.takers.iter().chain(fuller).chain(filled).copied();
-        let takes = |n: &NodeId| draft.world.snapshot.node(*n).closure().is_none();
+        let takes = |n: &NodeId| draft.closure(*n).is_none();
         all.filter(|n| *n != source && takes(n)).collect()
     }
 

@@ -41,8 +41,7 @@ impl ReplicaGroup {
         let has_duplicates = sets().any(|pods| pods.len() > 1);
         let spared = usize::from(details.by_duplicates);
         let deciding = sets().flat_map(|pods| pods.iter().skip(spared).copied());
-        let may_take =
-            |n: &NodeId| details.closed || draft.world.snapshot.node(*n).closure().is_none();
+        let may_take = |n: &NodeId| details.closed || draft.closure(*n).is_none();
         let targets = if has_duplicates {
             let nodes: Vec<NodeId> = nodes.iter().copied().filter(may_take).collect();
             targets(draft, &nodes, deciding)

@@ -50,6 +50,14 @@ pub enum Replacement {
          removed"
     )]
     Gated(String),
+    /// The StatefulSet of the pod would replace it by one of another revision.
+    #[error("its {owner} would replace it by revision {revision}, which is not its own")]
+    OtherRevision {
+        /// The kind and name of the controller.
+        owner: String,
+        /// The revision of the replacement.
+        revision: String,
+    },
     /// The StatefulSet of the pod creates pods one after the other and waits for another one.
     #[error("its StatefulSet starts pods in order, and {pod} {cause}")]
     WaitsInOrder {
@@ -57,6 +65,16 @@ pub enum Replacement {
         pod: String,
         /// The reason.
         cause: OrderCause,
+    },
+    /// A newer pod of the same controller does not start.
+    #[error("new pods of its {owner} do not start: {pod} waits with {reason}")]
+    DoesNotStart {
+        /// The kind and name of the controller.
+        owner: String,
+        /// The newer pod.
+        pod: String,
+        /// The reason why a container of it waits.
+        reason: String,
     },
     /// The API server refuses new pods with this PriorityClass, because it does not exist.
     #[error("its PriorityClass {0} does not exist, so the API server would refuse its replacement")]
@@ -122,8 +140,12 @@ impl Replacement {
                 ("names-node", "remove `nodeName` from the template".into())
             }
             Replacement::Gated(_) => ("gated", "remove `schedulingGates` from the template".into()),
+            Replacement::OtherRevision { .. } => ("other-revision", OTHER_REVISION.into()),
             Replacement::WaitsInOrder { pod, cause } => {
                 ("waits-in-order", cause.remedy(pod) + PARALLEL)
+            }
+            Replacement::DoesNotStart { pod, .. } => {
+                ("does-not-start", format!("make {pod} start: its events say what it lacks"))
             }
             Replacement::MissingPriorityClass(name) => (
                 "missing-priority-class",
@@ -145,6 +167,8 @@ const UNKNOWN_OWNER: &str = "correct the owner reference of the pod, \
                              or the object if it cannot be read; a file must contain it";
 const RUNS_TO_COMPLETION: &str = "wait until it has ended; \
     set `evictable.allow: [runsToCompletion]` only where the work can begin again";
+const OTHER_REVISION: &str = "finish the rollout or undo it; with `updateStrategy: OnDelete`, \
+                              delete the pod at a time of your choice";
 const LOCAL_STORAGE: &str =
     "set `evictable.allow: [localStorage]`, or remove its emptyDir and hostPath volumes";
 const NEW_VOLUME: &str = "give the claim a storage class with `volumeBindingMode: \

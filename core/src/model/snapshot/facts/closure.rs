@@ -30,6 +30,9 @@ pub enum NodeClosure {
     PidPressure,
     /// Its condition NetworkUnavailable is true.
     NetworkUnavailable,
+    /// Pods of several workloads have waited long for a sandbox there. Only the pods tell, not the
+    /// facts of the node.
+    StartsNothing,
 }
 
 /// Taints of a node that an autoscaler is removing. A pod that tolerates them is deleted with the
@@ -81,7 +84,8 @@ impl NodeClosure {
             NodeClosure::Deleting
             | NodeClosure::Leaving
             | NodeClosure::Stopping
-            | NodeClosure::NotReady => None,
+            | NodeClosure::NotReady
+            | NodeClosure::StartsNothing => None,
             NodeClosure::Cordoned => Some("node.kubernetes.io/unschedulable"),
             NodeClosure::NeverReady => Some("node.kubernetes.io/not-ready"),
             NodeClosure::MemoryPressure => Some("node.kubernetes.io/memory-pressure"),
@@ -106,6 +110,7 @@ impl fmt::Display for NodeClosure {
             NodeClosure::DiskPressure => "under disk pressure",
             NodeClosure::PidPressure => "under PID pressure",
             NodeClosure::NetworkUnavailable => "without a network",
+            NodeClosure::StartsNothing => "unable to start pods",
         })
     }
 }

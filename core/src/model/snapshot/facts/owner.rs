@@ -84,7 +84,7 @@ pub struct OwnerFacts {
 }
 
 /// How a StatefulSet numbers and creates its pods.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbering {
     /// The first ordinal: `ordinals.start`.
     pub first: u32,
@@ -93,6 +93,18 @@ pub struct Numbering {
     pub ordered: bool,
     /// The time for which a pod must be Ready to be available: `minReadySeconds`.
     pub min_ready: SignedDuration,
+    /// The newest revision of its template; `None` in files that do not say it.
+    pub newest: Option<Revision>,
+}
+
+/// The newest revision of a StatefulSet's template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revision {
+    /// Its name, which the pods have as the label `controller-revision-hash`.
+    pub name: String,
+    /// The first ordinal whose pod is created by it. The `partition` of a RollingUpdate keeps the
+    /// pods below at the revision before.
+    pub from: u32,
 }
 
 /// The facts that decide whether a Job survives the loss of a pod.

@@ -6,10 +6,12 @@ use crate::model::api::{
     ApiJob, ApiJobSpec, ApiJobStatus, ApiMetadata, ApiOnExitCodes, ApiPodFailureRule,
     ApiPodTemplate, ApiReplicaSet, ApiReplicaSetCondition, ApiStatefulSet,
 };
-use crate::model::snapshot::facts::{JobFacts, Numbering, OwnerFacts, UidHash, WhenEvicted};
+use crate::model::snapshot::facts::{
+    JobFacts, Numbering, OwnerFacts, Revision, UidHash, WhenEvicted,
+};
 use crate::model::snapshot::objects::Name;
 
-use super::{Wrong, controller, count, full_name, time};
+use super::{Wrong, controller, count, filled, full_name, time};
 
 /// The default of `backoffLimit` (`SetDefaults_Job` in kubernetes/pkg/apis/batch/v1/defaults.go).
 const BACKOFF_LIMIT: u32 = 6;
@@ -41,10 +43,12 @@ fn fails_to_create(condition: &ApiReplicaSetCondition) -> bool {
 
 /// Converts a StatefulSet.
 pub(super) fn stateful_set(set: &ApiStatefulSet) -> Result<(Name, OwnerFacts), Wrong> {
+    let first = count("spec.ordinals.start", set.spec.ordinals.start)?;
     let numbering = Numbering {
-        first: count("spec.ordinals.start", set.spec.ordinals.start)?,
+        first,
         ordered: set.spec.pod_management_policy != "Parallel",
         min_ready: SignedDuration::from_secs(set.spec.min_ready_seconds.into()),
+        newest: newest(set, first)?,
     };
     let facts = OwnerFacts {
         wanted: wanted(set.spec.replicas)?,
@@ -52,6 +56,16 @@ pub(super) fn stateful_set(set: &ApiStatefulSet) -> Result<(Name, OwnerFacts), W
         ..common(&set.metadata, &set.spec.template)
     };
     Ok((full_name(&set.metadata)?, facts))
+}
+
+/// The newest revision, and the ordinal from which pods are created by it
+/// (`newVersionedStatefulSetPod` in kubernetes/pkg/controller/statefulset/stateful_set_utils.go).
+/// The strategy `OnDelete` has no partition.
+fn newest(set: &ApiStatefulSet, first: u32) -> Result<Option<Revision>, Wrong> {
+    let partition = set.spec.update_strategy.rolling_update.partition;
+    let partition = count("spec.updateStrategy.rollingUpdate.partition", partition)?;
+    let revision = |name| Revision { name, from: first.saturating_add(partition) };
+    Ok(filled(&set.status.update_revision).map(revision))
 }
 
 /// Converts a Job.
