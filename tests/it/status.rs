@@ -103,8 +103,8 @@ impl PublishedStatus {
             let outcome = if dry_run { "dry-run" } else { "acted" };
             let summary =
                 round.past(outcome, format!("{} of {} evicted", round.evicted, plan.moves.len()));
-            let rest = self.engine.policy().cooldown.rest;
-            (round, summary, LedgerStatus::of(self.engine.ledger(), snapshot, rest, at))
+            let cooldown = &self.engine.policy().cooldown;
+            (round, summary, LedgerStatus::of(self.engine.ledger(), snapshot, cooldown, at))
         });
     }
 
