@@ -229,6 +229,17 @@ impl GuardStates {
     }
 }
 
+impl GuardReport {
+    /// Returns why its newest answer has no value.
+    pub const fn no_value(&self) -> &'static str {
+        if self.series == 0 {
+            "its query answers without a series"
+        } else {
+            "its values are not numbers"
+        }
+    }
+}
+
 impl GuardStop {
     /// Returns how the evictions could go on.
     pub fn remedy(&self) -> String {
