@@ -515,4 +515,9 @@ fn the_status_names_each_guard_with_its_newest_value() {
     insta::assert_snapshot!(shown(&allowing, 4), @"
     g | cluster | null | 0.05 | 2026-11-21T12:00:03Z | quiet | its values are not numbers
     ");
+    allowing.hears(5, Ok("job=web: inf"));
+    insta::assert_snapshot!(shown(&allowing, 6), @"
+    g | cluster | inf | 0.05 | 2026-11-21T12:00:05Z | stops | all evictions: its value inf is \
+        above 0.05
+    ");
 }
