@@ -150,6 +150,13 @@ fn values_near_the_limit_do_not_flap() {
 }
 
 #[test]
+fn a_value_that_is_just_above_the_limit_does_not_look_equal_to_it() {
+    let mut asked = Asked::guard("");
+    let stops = asked.after(0, ": 0.050004");
+    assert_eq!(stops, "guard g stops all evictions: its value 0.050004 is above 0.05");
+}
+
+#[test]
 fn a_clock_that_is_set_back_ends_no_stop_and_hides_no_answer() {
     let mut asked = Asked::guard(", recover: 1m");
     assert_ne!(asked.after(3600, ": 1"), "");
