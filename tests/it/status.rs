@@ -476,7 +476,7 @@ Pods that stay  candidates, by the reason
     Pods that stay  candidates, by the reason
     2  PodDisruptionBudget web allows no disruption beyond the 2 planned
 
-    Ledger  2 evictions that still count, 2 under way
+    Ledger  2 recent evictions, 2 under way
     1m30s ago  default/Deployment/web  n1 → ?  waiting for the replacement
     1m30s ago  default/Deployment/web  n1 → ?  waiting for the replacement
     ");

@@ -249,8 +249,8 @@ impl StatusText<'_> {
         if entries.items.is_empty() && ledger.resting.items.is_empty() {
             return Ok(());
         }
-        let total = count(entries.total(), "eviction");
-        let note = format!("{total} that still count, {} under way", ledger.open);
+        let total = count(entries.total(), "recent eviction");
+        let note = format!("{total}, {} under way", ledger.open);
         self.screen.title(f, "Ledger", &note)?;
         self.list(f, entries, " evictions", |entry| {
             let to = entry.to.as_deref().unwrap_or("?");
