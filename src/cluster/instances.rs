@@ -41,11 +41,7 @@ fn holder(lease: &Lease) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
-    use kube::client::Body;
-
-    use super::super::client::tests::{fake, status};
+    use super::super::client::tests::{fake, silent, status};
     use super::*;
 
     const NO_LEASE: &str = r#"{"metadata":{"name":"evenkeel"},"spec":{"holderIdentity":""}}"#;
@@ -87,11 +83,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_api_server_that_does_not_respond_is_not_awaited_for_ever() {
-        let silent = tower::service_fn(async |_: http::Request<Body>| {
-            std::future::pending::<Result<http::Response<Body>, Infallible>>().await
-        });
-        let client = Client::new(silent, "default");
-        let error = active_pod(&client, "kube-system", "evenkeel").await.unwrap_err();
+        let error = active_pod(&silent(), "kube-system", "evenkeel").await.unwrap_err();
         assert_eq!(error, "Lease kube-system/evenkeel: no response within 35 s");
     }
 }
