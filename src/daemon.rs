@@ -22,6 +22,7 @@ use crate::policy::Policy;
 use crate::telemetry::Health;
 use crate::telemetry::metrics::{Metrics, Phase};
 use crate::telemetry::status::Board;
+use crate::values::text;
 
 pub use self::approval::Approvals;
 use self::arrivals::UsableNodes;
@@ -128,11 +129,24 @@ pub enum DaemonError {
     #[error("no evictions: {0}; grant `create` on `pods/eviction`, see `evenkeel doctor`")]
     NoRight(String),
     /// None of the evictions of a plan that was to be carried out was possible.
-    #[error("no evictions: none of the {0} evictions of the plan is possible now")]
-    NothingApplied(usize),
+    #[error(
+        "no evictions: the plan has {}, and none is possible now{}",
+        text::count(*.planned, "eviction"),
+        made_before(*.made)
+    )]
+    NothingApplied {
+        /// The evictions of the plan.
+        planned: usize,
+        /// The evictions of the plan that were made before.
+        made: usize,
+    },
     /// The ledger could not be saved, so nothing was evicted.
     #[error("cannot save the ledger: {0}; no evictions")]
     LedgerNotSaved(String),
+}
+
+fn made_before(made: usize) -> String {
+    if made == 0 { String::new() } else { format!("; {made} made before") }
 }
 
 /// Runs the loop until the program has to end.

@@ -9,6 +9,7 @@ use anyhow::Context;
 use jiff::SignedDuration;
 
 use crate::files::cluster_file::{self, ClusterFile};
+use crate::model::guard::recorded::GuardHistory;
 use crate::model::usage::SkippedSamples;
 use crate::model::usage::recorded::object;
 use crate::policy::Policy;
@@ -268,10 +269,11 @@ fn unmeasured_nodes(cluster: &ClusterFile) -> Option<String> {
     })
 }
 
-/// A line about rows of recorded usage that cannot be read.
+/// A line about rows of recorded usage and recorded guards that cannot be read.
 fn ignored_rows(skipped: &SkippedSamples) -> Option<String> {
     let examples = skipped.examples();
-    let mut rows = examples.iter().filter(|row| object::is_history(&row.kind));
+    let is_row = |kind: &str| object::is_history(kind) || kind == GuardHistory::KIND;
+    let mut rows = examples.iter().filter(|row| is_row(&row.kind));
     let first = rows.next()?;
     Some(match rows.count() + skipped.count() - examples.len() {
         0 => format!("ignored: {first}"),
@@ -343,4 +345,29 @@ fn simulate(scenario: &Scenario, chosen: LoadedPolicy) -> Trace {
     });
     progress.finish();
     trace
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_cannot_be_read_is_named() {
+        let node = "{apiVersion: v1, kind: Node, metadata: {name: n1}}";
+        let row = |kind: &str, values: &str| {
+            format!(
+                "{{apiVersion: evenkeel/v1alpha1, kind: {kind}, metadata: {{name: x}}, \
+                 start: 2026-11-20T12:02:30Z, step: 5m, {values}}}"
+            )
+        };
+        let ignored = |row: String| {
+            let cluster = cluster_file::parse(&format!("- {node}\n- {row}\n")).unwrap();
+            ignored_rows(&cluster.readings.skipped).unwrap_or_default()
+        };
+        let usage = ignored(row("NodeUsageHistory", "cpu: [1], memory: []"));
+        assert!(usage.starts_with("ignored: NodeUsageHistory x cannot be read: "), "{usage}");
+        let guard = ignored(row("GuardHistory", "values: [high]"));
+        assert!(guard.starts_with("ignored: GuardHistory x cannot be read: "), "{guard}");
+        assert_eq!(ignored(row("GuardHistory", "values: [1]")), "");
+    }
 }

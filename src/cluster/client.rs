@@ -187,6 +187,7 @@ pub(crate) mod tests {
     use axum::http::Response;
     use prometheus_client::encoding::text;
     use prometheus_client::registry::Registry;
+    use std::convert::Infallible;
     use std::sync::{Arc, Mutex};
 
     /// The requests that a fake API server received: method, path with query, and body.
@@ -212,6 +213,15 @@ pub(crate) mod tests {
             }
         });
         (serve(router).await, requests)
+    }
+
+    /// A client whose requests get no response. There is no socket, so that tests may pause the
+    /// clock.
+    pub(crate) fn silent() -> Client {
+        let service = tower::service_fn(async |_: Request<kube::client::Body>| {
+            std::future::pending::<Result<Response<Body>, Infallible>>().await
+        });
+        Client::new(service, "default")
     }
 
     /// A real client of this router.

@@ -28,8 +28,9 @@ use super::lock;
 const LASTING: Duration = Duration::from_secs(10);
 /// The time after which a failure is logged again.
 const AGAIN: Duration = Duration::from_secs(60);
-/// Events and taints are only written now and then. If the last one failed longer ago than this, it
-/// says nothing about now. All other requests are repeated at each poll or cycle.
+/// Events, taints and lines of the record are only written now and then. If the last one failed
+/// longer ago than this, it says nothing about now. All other requests are repeated at each poll or
+/// cycle.
 const FORGOTTEN: Duration = Duration::from_secs(2 * 3600);
 /// How often the failures are looked at.
 const LOOK: Duration = Duration::from_secs(2);
@@ -89,7 +90,9 @@ impl Request {
             Request::Events => "evictions go on without events",
             Request::Taints => "steering waits",
             Request::Release => "the forecast assumes a release",
-            Request::Record => "evictions go on, and the lines wait in the ledger",
+            Request::Record => {
+                "evictions go on, and lines that are not rejected wait in the ledger"
+            }
         }
     }
 }
@@ -235,7 +238,7 @@ impl Failures {
         let now = Instant::now();
         let mut failing = lock(&self.failing);
         failing.retain(|request, failure| {
-            let is_rare = matches!(request, Request::Events | Request::Taints);
+            let is_rare = matches!(request, Request::Events | Request::Taints | Request::Record);
             self.keep(*request, !is_rare || now.duration_since(failure.last) < FORGOTTEN)
         });
         let mut lines: BTreeMap<(String, &'static str), (Vec<String>, Duration)> = BTreeMap::new();

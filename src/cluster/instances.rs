@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::{Api, Client};
 
-use super::client::error_message;
+use super::client::within_deadline;
 
 /// The label that the manifests and the chart set on every pod of evenkeel.
 const LABEL: &str = "app.kubernetes.io/name=evenkeel";
@@ -17,17 +17,15 @@ const LABEL: &str = "app.kubernetes.io/name=evenkeel";
 /// The message of the API server, or that no pod runs.
 pub async fn active_pod(client: &Client, namespace: &str, lease: &str) -> Result<String, String> {
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
-    let found = leases.get_opt(lease).await;
-    let found =
-        found.map_err(|error| format!("Lease {namespace}/{lease}: {}", error_message(&error)))?;
+    let found = within_deadline(leases.get_opt(lease)).await;
+    let found = found.map_err(|why| format!("Lease {namespace}/{lease}: {why}"))?;
     if let Some(pod) = found.as_ref().and_then(holder) {
         return Ok(pod);
     }
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let running = ListParams::default().labels(LABEL).fields("status.phase=Running");
-    let listed = pods.list_metadata(&running).await;
-    let listed =
-        listed.map_err(|error| format!("pods in {namespace}: {}", error_message(&error)))?;
+    let listed = within_deadline(pods.list_metadata(&running)).await;
+    let listed = listed.map_err(|why| format!("pods in {namespace}: {why}"))?;
     let names = listed.items.into_iter().filter_map(|pod| pod.metadata.name);
     names.min().ok_or_else(|| {
         format!("no pod with the label {LABEL} runs in namespace {namespace}; name one with --pod")
@@ -43,7 +41,7 @@ fn holder(lease: &Lease) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::client::tests::{fake, status};
+    use super::super::client::tests::{fake, silent, status};
     use super::*;
 
     const NO_LEASE: &str = r#"{"metadata":{"name":"evenkeel"},"spec":{"holderIdentity":""}}"#;
@@ -81,5 +79,11 @@ mod tests {
         );
         let error = active(status(403, "leases is forbidden"), "").await.unwrap_err();
         assert_eq!(error, "Lease kube-system/evenkeel: leases is forbidden");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_api_server_that_does_not_respond_is_not_awaited_for_ever() {
+        let error = active_pod(&silent(), "kube-system", "evenkeel").await.unwrap_err();
+        assert_eq!(error, "Lease kube-system/evenkeel: no response within 35 s");
     }
 }

@@ -186,6 +186,8 @@ impl RecordWriter {
                 // The sink will never take this line, and others wait.
                 Err(error) if error.is_about_the_line() => {
                     warn!(id = fact.id, "line of the record dropped: {error}");
+                    // One that takes no line at all is seen like one that is down.
+                    self.failures.record(Request::Record, Err(&error.to_string()));
                     self.metrics.lines(LineResult::Rejected, 1);
                     self.queue.finish(&fact);
                 }

@@ -5,6 +5,8 @@ use tokio::time::Instant;
 use tracing::info;
 
 use crate::cluster::clock;
+use crate::model::approval::{Proposal, ProposedMove};
+use crate::model::ledger::{Ledger, State};
 use crate::policy::{Basis, Policy, Rule};
 
 use super::cycle::Cycle;
@@ -72,14 +74,21 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
             }
             let given = daemon.approvals.given.as_ref();
             let wanted = given.filter(|_| daemon.approvals.made == 0 && !engine.policy().dry_run);
-            return wanted
-                .map_or(Ok(()), |given| Err(DaemonError::NothingApplied(given.moves.len())));
+            return wanted.map_or(Ok(()), |given| Err(nothing_applied(given, engine.ledger())));
         }
         let due = after(now, poll).min(give_up);
         daemon.health.beat(due);
         sleep_until(due, &stop).await;
     }
     Err(DaemonError::Stopped)
+}
+
+/// None of the evictions of a plan was possible. Some may have been made by an earlier run.
+fn nothing_applied(given: &Proposal, ledger: &Ledger) -> DaemonError {
+    let entries = ledger.entries().iter().filter(|entry| entry.state != State::Intended);
+    let is_made = |one: &&ProposedMove| entries.clone().any(|entry| entry.uid == one.uid);
+    let made = given.moves.iter().filter(is_made).count();
+    DaemonError::NothingApplied { planned: given.moves.len(), made }
 }
 
 /// How a single run observes usage before it decides.
@@ -131,7 +140,6 @@ mod tests {
 
     use crate::daemon::cycle::tests::{owned, violating_pods};
     use crate::daemon::fixture::{client, objects, replica_set};
-    use crate::model::ledger::Ledger;
     use crate::model::usage::{Readings, import};
 
     const NO_USAGE_NEEDED: &str = "- removePodsViolatingNodeTaints: {}\n";
@@ -213,6 +221,27 @@ mod tests {
         daemon.stop = stop.clone();
         run_once(daemon, policy).await.unwrap();
         assert!(stop.is_cancelled(), "by the first eviction");
+    }
+
+    #[test]
+    fn a_plan_that_was_carried_out_before_says_so() {
+        let ledger = r#"{"version": 1, "resting": {}, "entries": [
+            {"workload": "shop/ReplicaSet/web", "pod": "web-1", "uid": "u-1", "node": "n1",
+            "at": "2026-11-21T12:00:00Z", "newest": "2026-11-21T11:00:00Z", "state": "evicted"}]}"#;
+        let moves = ["u-1", "u-2"].map(|uid| ProposedMove {
+            namespace: "shop".to_owned(),
+            pod: "web-1".to_owned(),
+            uid: uid.to_owned(),
+            node: "n1".to_owned(),
+            possible_nodes: Vec::new(),
+            strategy: "LowNodeUtilization".to_owned(),
+            why: String::new(),
+        });
+        let plan = Proposal::new(START, moves.to_vec());
+        let error = |ledger: &Ledger| nothing_applied(&plan, ledger).to_string();
+        let none = "no evictions: the plan has 2 evictions, and none is possible now";
+        assert_eq!(error(&Ledger::default()), none);
+        assert_eq!(error(&Ledger::parse(ledger).unwrap()), format!("{none}; 1 made before"));
     }
 
     #[tokio::test]

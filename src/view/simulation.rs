@@ -32,7 +32,7 @@ pub(crate) struct SimulationText<'t> {
 impl fmt::Display for SimulationText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in self.head {
-            writeln!(f, "{line}")?;
+            self.screen.line(f, line, None)?;
         }
         for sentence in unknown_objects(self.traces) {
             self.screen.line(f, sentence, Some(Ink::Warning))?;
@@ -51,7 +51,8 @@ impl fmt::Display for SimulationText<'_> {
         self.outcome(f)?;
         self.hours(f)?;
         if let [one] = self.traces {
-            writeln!(f, "\n{}", self.screen.paint(Ink::Bold, &sentence(one)))?;
+            writeln!(f)?;
+            self.screen.line(f, &sentence(one), Some(Ink::Bold))?;
         }
         Ok(())
     }
@@ -279,9 +280,13 @@ workloads:
                  in {stopped} of 11 cycles: 6 of 12 pods are pending; safety.maxPending allows 20%"
             )
         );
+        let head = ["the head of a page may be longer than a line ".repeat(3)];
         let page =
-            SimulationText { traces: &[trace], head: &[], all: false, screen: Screen::plain(60) };
+            SimulationText { traces: &[trace], head: &head, all: false, screen: Screen::plain(60) };
         let page = page.to_string();
+        let is_long = |line: &&str| line.chars().count() > 60;
+        assert_eq!(page.lines().take(3).find(is_long), None);
+        assert_eq!(page.lines().rev().take(4).find(is_long), None);
         assert!(page.contains("halted"), "{page}");
         assert!(page.contains("time to balance            not reached"), "{page}");
         let refused = page.lines().skip_while(|line| !line.starts_with("Refused"));
@@ -312,7 +317,7 @@ workloads:
             traces: &[run(policy, duration)],
             head: &[],
             all: true,
-            screen: Screen::plain(100),
+            screen: Screen::plain(120),
         };
         page.to_string()
     }

@@ -150,6 +150,13 @@ fn values_near_the_limit_do_not_flap() {
 }
 
 #[test]
+fn a_value_that_is_just_above_the_limit_does_not_look_equal_to_it() {
+    let mut asked = Asked::guard("");
+    let stops = asked.after(0, ": 0.050004");
+    assert_eq!(stops, "guard g stops all evictions: its value 0.050004 is above 0.05");
+}
+
+#[test]
 fn a_clock_that_is_set_back_ends_no_stop_and_hides_no_answer() {
     let mut asked = Asked::guard(", recover: 1m");
     assert_ne!(asked.after(3600, ": 1"), "");
@@ -448,6 +455,9 @@ fn doctor_says_whether_a_guard_answers_and_what_its_labels_name() {
     lines.push(examined(&allowed, 1));
     allowed.hears(2, Ok("job=web: 0.3, namespace=shop deployment=web: 0.3"));
     lines.push(examined(&allowed, 2));
+    let mut undefined = Asked::guard(", scope: workload, missing: allow");
+    undefined.hears(1, Ok("namespace=shop deployment=web: NaN"));
+    lines.push(examined(&undefined, 1));
     insta::assert_snapshot!(lines.join("\n"), @"
     Failure: guard g: its query has not been asked yet
     Failure: guard g: no answer: Prometheus at http://p does not respond
@@ -459,6 +469,7 @@ fn doctor_says_whether_a_guard_answers_and_what_its_labels_name() {
     Warning: guard g: its series need the label `namespace`, and one lacks it, which allows \
         evictions
     Warning: guard g stops evictions of shop/Deployment/web: its value 0.3 is above 0.05
+    Ok: guard g: its values are not numbers, which is quiet
     ");
 }
 
@@ -506,5 +517,14 @@ fn the_status_names_each_guard_with_its_newest_value() {
     allowing.hears(1, Err("timeout"));
     insta::assert_snapshot!(shown(&allowing, 2), @"
     g | cluster | null | 0.05 | null | missing | no answer: timeout, which allows evictions
+    ");
+    allowing.hears(3, Ok("job=web: NaN"));
+    insta::assert_snapshot!(shown(&allowing, 4), @"
+    g | cluster | null | 0.05 | 2026-11-21T12:00:03Z | quiet | its values are not numbers
+    ");
+    allowing.hears(5, Ok("job=web: inf"));
+    insta::assert_snapshot!(shown(&allowing, 6), @"
+    g | cluster | inf | 0.05 | 2026-11-21T12:00:05Z | stops | all evictions: its value inf is \
+        above 0.05
     ");
 }

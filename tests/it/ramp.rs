@@ -359,3 +359,17 @@ fn late_nodes_are_relieved_later_by_the_intervals_that_the_watch_needs() {
     assert_eq!(balanced_after("{watch: 30s}"), (8, 13));
     assert_eq!(balanced_after("{watch: 2m}"), (8, 15));
 }
+
+/// As where a CronJob runs once an hour. The trial is then older than two rests when its result is
+/// known.
+#[test]
+fn a_good_result_counts_in_the_cycle_that_finds_it_however_late_that_is() {
+    let file = "{name: rare, about: rare cycles, duration: 3h, nodes: [{name: n, count: 3}], \
+                workloads: [{name: web, replicas: 8, requests: {cpu: 100m}, usage: {cpu: 1}, \
+                on: [n1]}]}";
+    let scenario = Scenario::parse("rare.yaml", file).unwrap();
+    let policy = parse(&format!("interval: 1h\n{RAMP}{ALL_AT_ONCE}{EVEN}"));
+    let trace = simulate::run(&scenario, policy, "policy.yaml", |_| {});
+    let hours = trace.evictions.iter().map(|e| e.at.duration_since(trace.start).as_hours());
+    assert_eq!(hours.collect::<Vec<_>>(), [1, 2, 2, 2, 2]);
+}

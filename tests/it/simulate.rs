@@ -609,3 +609,24 @@ fn a_guard_without_an_answer_has_no_labels() {
     let fine = text.replace(", labels: {namespace: x}", "");
     scenario(&fine);
 }
+
+#[test]
+fn a_node_does_not_fail_before_it_joins() {
+    let text = "{name: a, about: b, duration: 1h, workloads: [], \
+        nodes: [{name: n1}, {name: n2, joins: 10m, drains: 5m}]}";
+    let error = Scenario::parse("s.yaml", text).unwrap_err().to_string();
+    assert!(error.contains("nodes[1].joins: must not be later than fails and drains"), "{error}");
+    scenario(&text.replace("joins: 10m", "joins: 5m"));
+}
+
+#[test]
+fn a_preference_has_no_more_weight_than_in_kubernetes() {
+    let preferred = |weight: u32| {
+        format!(
+            "workloads: [{{name: web, nodeAffinity: {{preferred: \
+             [{{weight: {weight}, nodes: {{matchLabels: {{a: b}}}}}}]}}}}]"
+        )
+    };
+    let error = refused(&preferred(101));
+    assert!(error.contains("preferred[0].weight: found 101, expected at most 100"), "{error}");
+}

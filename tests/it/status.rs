@@ -103,8 +103,8 @@ impl PublishedStatus {
             let outcome = if dry_run { "dry-run" } else { "acted" };
             let summary =
                 round.past(outcome, format!("{} of {} evicted", round.evicted, plan.moves.len()));
-            let rest = self.engine.policy().cooldown.rest;
-            (round, summary, LedgerStatus::of(self.engine.ledger(), snapshot, rest, at))
+            let cooldown = &self.engine.policy().cooldown;
+            (round, summary, LedgerStatus::of(self.engine.ledger(), snapshot, cooldown, at))
         });
     }
 
@@ -476,7 +476,7 @@ Pods that stay  candidates, by the reason
     Pods that stay  candidates, by the reason
     2  PodDisruptionBudget web allows no disruption beyond the 2 planned
 
-    Ledger  2 evictions that still count, 2 under way
+    Ledger  2 recent evictions, 2 under way
     1m30s ago  default/Deployment/web  n1 → ?  waiting for the replacement
     1m30s ago  default/Deployment/web  n1 → ?  waiting for the replacement
     ");

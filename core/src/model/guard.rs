@@ -88,7 +88,11 @@ pub struct GuardStop {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GuardCause {
     /// A value is above the limit.
-    #[error("its value {value}{} is above {limit}", of_unknown(.unknown.as_ref()))]
+    #[error(
+        "its value {}{} is above {limit}",
+        apart(*.value, *.limit),
+        of_unknown(.unknown.as_ref())
+    )]
     Above {
         /// The value.
         value: QueryValue,
@@ -229,6 +233,17 @@ impl GuardStates {
     }
 }
 
+impl GuardReport {
+    /// Returns why its newest answer has no value.
+    pub const fn no_value(&self) -> &'static str {
+        if self.series == 0 {
+            "its query answers without a series"
+        } else {
+            "its values are not numbers"
+        }
+    }
+}
+
 impl GuardStop {
     /// Returns how the evictions could go on.
     pub fn remedy(&self) -> String {
@@ -282,6 +297,12 @@ crate::object!(GuardStop, |stop| {
     "code": stop.cause.code(),
     "message": stop.to_string(),
 });
+
+/// A value with as many digits as tell it from the limit.
+fn apart(value: QueryValue, limit: QueryValue) -> String {
+    let rounded = value.to_string();
+    if rounded == limit.to_string() { value.get().to_string() } else { rounded }
+}
 
 fn of_unknown(unknown: Option<&String>) -> String {
     let text = |name| format!(" of an unknown object, {name},");

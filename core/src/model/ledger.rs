@@ -311,9 +311,8 @@ impl Ledger {
         );
     }
 
-    /// Removes entries and streaks that no longer matter, so that the ledger stays small.
+    /// Removes what no longer matters apart from entries, so that the ledger stays small.
     fn prune(&mut self, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) {
-        self.entries.retain(|e| !e.is_expired(snapshot, cooldown, now));
         self.forget_forecasts();
         self.rests.prune(now);
         self.rejections.prune(snapshot, cooldown, now);

@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
 
 /// The value of a query. It may be negative or infinite, and is never not-a-number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueryValue(f64);
 
 impl QueryValue {
@@ -50,6 +51,29 @@ impl fmt::Display for QueryValue {
     }
 }
 
+/// As a number, or as the text `inf` or `-inf`, because JSON has no infinite numbers.
+impl Serialize for QueryValue {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_finite() { s.serialize_f64(self.0) } else { s.collect_str(self) }
+    }
+}
+
+impl<'de> Deserialize<'de> for QueryValue {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            Text(String),
+        }
+        let number = match Written::deserialize(d)? {
+            Written::Number(number) => Some(number),
+            Written::Text(text) => text.parse().ok(),
+        };
+        number.and_then(QueryValue::new).ok_or_else(|| D::Error::custom("expected a number"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,5 +94,14 @@ mod tests {
         assert!(value(f64::NEG_INFINITY) < value(-1.0) && value(-1.0) < value(0.0));
         assert_eq!(value(-0.0), value(0.0));
         assert_eq!(QueryValue::new(f64::NAN), None);
+    }
+
+    #[test]
+    fn values_are_read_back_as_they_were_and_infinite_ones_are_text() {
+        let values = [0.05, -2.5, f64::INFINITY, f64::NEG_INFINITY].map(QueryValue::new);
+        let text = serde_json::to_string(&values).unwrap();
+        assert_eq!(text, r#"[0.05,-2.5,"inf","-inf"]"#);
+        assert_eq!(serde_json::from_str::<[Option<QueryValue>; 4]>(&text).unwrap(), values);
+        assert!(serde_json::from_str::<QueryValue>("\"nan\"").is_err());
     }
 }

@@ -75,7 +75,7 @@ impl Cycle<'_> {
                 .with_steering_denied(self.daemon.steered.denied())
                 .with_proposal(self.daemon.approvals.waiting.as_ref());
             let past = status.past(outcome, report::summary(plan, status.evicted));
-            let entries = LedgerStatus::of(ledger, snapshot, cooldown.rest, now);
+            let entries = LedgerStatus::of(ledger, snapshot, cooldown, now);
             (status, past, entries)
         });
     }

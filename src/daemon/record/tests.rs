@@ -508,6 +508,27 @@ async fn a_line_that_the_server_rejects_does_not_hold_up_the_others() {
     }
 }
 
+/// As a chat does with lines in the wrong format.
+#[tokio::test]
+async fn a_server_that_rejects_every_line_is_named_as_one_that_fails() {
+    let router = axum::Router::new().fallback(async || axum::http::StatusCode::BAD_REQUEST);
+    let url = served(router).await.parse().unwrap();
+    let sink = HttpSink::new(url, BodyFormat::CloudEvent, None, None);
+    let (daemon, recorder, mut engine) = recorder(Sink::Http(Box::new(sink)), &["u-1"]);
+    recorder.exchange(&mut engine, true);
+    recorder.flush(Duration::from_secs(30)).await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(60)).await;
+    tokio::time::resume();
+    engine.keep_facts();
+    engine.keep_fact(fact("u-2"));
+    recorder.exchange(&mut engine, true);
+    recorder.flush(Duration::from_secs(30)).await;
+    let failing = daemon.cluster.failures().lasting();
+    assert_eq!(failing[0].request, "record");
+    assert_eq!(failing[0].why, "HTTP status 400");
+}
+
 /// A writer that hangs until its sender is dropped.
 struct Hanging(std::sync::mpsc::Receiver<()>);
 

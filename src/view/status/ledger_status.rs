@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::model::ledger::{Ending, Entry, Ledger, State};
 use crate::model::snapshot::Snapshot;
+use crate::policy::Cooldown;
 
 use super::facts::{LedgerEviction, LedgerStatus, RejectedPod, RestingWorkload, Truncated};
 
@@ -18,14 +19,14 @@ type Replacements<'s> = BTreeMap<&'s str, (Option<&'s str>, Timestamp)>;
 impl LedgerStatus {
     /// Summarises the ledger. The snapshot gives the replacements' nodes and may be slightly older
     /// than the ledger.
-    pub fn of(ledger: &Ledger, snapshot: &Snapshot, rest: SignedDuration, now: Timestamp) -> Self {
+    pub fn of(ledger: &Ledger, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) -> Self {
         let newest: Vec<&Entry> = ledger.entries().iter().rev().take(MOST_ENTRIES).collect();
         let replacements = replacements(&newest, snapshot);
         LedgerStatus {
             entries: Truncated {
                 items: newest
                     .iter()
-                    .map(|entry| eviction(entry, &replacements, rest, now))
+                    .map(|entry| eviction(entry, &replacements, cooldown, now))
                     .collect(),
                 more: ledger.entries().len() - newest.len(),
             },
@@ -57,12 +58,12 @@ fn replacements<'s>(entries: &[&Entry], snapshot: &'s Snapshot) -> Replacements<
 fn eviction(
     entry: &Entry,
     replacements: &Replacements<'_>,
-    rest: SignedDuration,
+    cooldown: &Cooldown,
     now: Timestamp,
 ) -> LedgerEviction {
     let replacement = entry.replacement.as_deref().and_then(|uid| replacements.get(uid));
     let rests_until = replacement
-        .and_then(|(_, created)| entry.at.max(*created).saturating_add(rest).ok())
+        .and_then(|(_, created)| entry.rests_until(Some(*created), cooldown))
         .filter(|until| *until > now);
     LedgerEviction {
         workload: entry.workload.to_string(),

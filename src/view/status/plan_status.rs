@@ -291,7 +291,7 @@ fn stops(first: &GuardStop, others: usize) -> String {
 
 fn quiet(report: &GuardReport) -> &'static str {
     match report.highest {
-        None => "its query answers without a series",
+        None => report.no_value(),
         Some(value) if value <= report.limit => "its values are within the limit",
         Some(_) if report.unknown.is_empty() => "above the limit, but not for long enough yet",
         Some(_) => "above the limit for unknown objects",

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::model::plan::TargetBand;
 use crate::values::Ratio;
+use crate::values::query_value::QueryValue;
 
 use super::facts::{ProposalStatus, RefusedPolicy, Truncated};
 
@@ -102,9 +103,9 @@ pub(super) struct ShownPause {
 pub(super) struct ShownGuard {
     pub(super) guard: String,
     pub(super) scope: String,
-    pub(super) value: Option<f64>,
+    pub(super) value: Option<QueryValue>,
     #[serde(default)]
-    pub(super) limit: f64,
+    pub(super) limit: QueryValue,
     pub(super) answered: Option<Timestamp>,
     pub(super) state: String,
     pub(super) message: String,

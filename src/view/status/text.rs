@@ -6,7 +6,6 @@ use std::fmt;
 use jiff::Timestamp;
 
 use crate::values::Ratio;
-use crate::values::query_value::QueryValue;
 use crate::values::text::{age, agree, count};
 use crate::view::bar::Bar;
 use crate::view::screen::{Ink, Screen, shown};
@@ -224,13 +223,11 @@ impl StatusText<'_> {
     }
 
     fn guard_row(&self, guard: &ShownGuard) -> Vec<String> {
-        let value = guard.value.and_then(QueryValue::new);
-        let limit = QueryValue::new(guard.limit).unwrap_or_default();
         vec![
             guard.guard.clone(),
             guard.scope.clone(),
-            value.map_or("no value".to_owned(), |value| value.to_string()),
-            format!("limit {limit}"),
+            guard.value.map_or("no value".to_owned(), |value| value.to_string()),
+            format!("limit {}", guard.limit),
             guard.answered.map_or("never asked".to_owned(), |at| self.ago(at)),
             format!("{}: {}", guard.state, guard.message),
         ]
@@ -252,8 +249,8 @@ impl StatusText<'_> {
         if entries.items.is_empty() && ledger.resting.items.is_empty() {
             return Ok(());
         }
-        let total = count(entries.total(), "eviction");
-        let note = format!("{total} that still count, {} under way", ledger.open);
+        let total = count(entries.total(), "recent eviction");
+        let note = format!("{total}, {} under way", ledger.open);
         self.screen.title(f, "Ledger", &note)?;
         self.list(f, entries, " evictions", |entry| {
             let to = entry.to.as_deref().unwrap_or("?");

@@ -52,7 +52,7 @@ fn diagnosis(report: &GuardReport) -> Diagnosis {
                 "guard {name}: {} series, the highest value is {highest}, the limit {limit}",
                 report.series
             ),
-            None => format!("guard {name}: its query answers without a series, which is quiet"),
+            None => format!("guard {name}: {}, which is quiet", report.no_value()),
         },
     )
 }

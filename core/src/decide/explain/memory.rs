@@ -99,8 +99,8 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
         State::Watched => State::WATCHED.to_owned(),
         State::Settled(ending) => ending.to_string(),
     };
-    let since = replacement.map_or(entry.at, |pod| entry.at.max(pod.created));
     let rests = entry.aim != Aim::Clear;
+    let created = replacement.map(|pod| pod.created);
     PastEviction {
         at: entry.at,
         pod: entry.pod.clone(),
@@ -124,7 +124,7 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
         code: entry.state.code(),
         message,
         rests_until: rests
-            .then(|| since.saturating_add(case.world.policy.cooldown.rest).ok())
+            .then(|| entry.rests_until(created, &case.world.policy.cooldown))
             .flatten(),
     }
 }

@@ -14,7 +14,6 @@ use crate::values::text::duration;
 use super::{GuardAnswer, GuardSeries};
 
 const API_VERSION: &str = "evenkeel/v1alpha1";
-const KIND: &str = "GuardHistory";
 
 /// One recorded series of a guard. A guard without a series has one without any value.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +47,9 @@ struct GuardName {
 }
 
 impl GuardHistory {
+    /// The kind of the objects.
+    pub const KIND: &str = "GuardHistory";
+
     /// Returns the series of a guard, from its answers at the times of a range.
     pub fn of(guard: &str, range: HistoryRange, answers: &[GuardAnswer]) -> Vec<Self> {
         let row = |labels| GuardHistory {
@@ -84,7 +86,7 @@ impl GuardHistory {
         let finite = |value: QueryValue| value.get().clamp(f64::MIN, f64::MAX);
         let object = GuardObject {
             api_version: API_VERSION.to_owned(),
-            kind: KIND.to_owned(),
+            kind: Self::KIND.to_owned(),
             metadata: GuardName { name: self.guard.clone() },
             start: self.range.start,
             step: duration(self.range.step),
@@ -97,13 +99,13 @@ impl GuardHistory {
     /// Reads an object. Returns `None` if it is of another kind.
     pub fn read(value: &Value) -> Option<Result<Self, Skipped>> {
         let word = |key| value.get(key).and_then(Value::as_str);
-        if word("apiVersion") != Some(API_VERSION) || word("kind") != Some(KIND) {
+        if word("apiVersion") != Some(API_VERSION) || word("kind") != Some(Self::KIND) {
             return None;
         }
         let name = value.pointer("/metadata/name").and_then(Value::as_str);
         let object = GuardObject::deserialize(value).map_err(|error| error.to_string());
         Some(object.and_then(GuardHistory::try_from).map_err(|why| Skipped {
-            kind: KIND.to_owned(),
+            kind: Self::KIND.to_owned(),
             namespace: String::new(),
             name: name.unwrap_or_default().to_owned(),
             node: None,

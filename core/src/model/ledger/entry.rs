@@ -182,6 +182,17 @@ impl Entry {
         if is_it { self.rest_of_replacement(cooldown) } else { cooldown.rest }
     }
 
+    /// Returns when the rest of the replacement ends, which may be created long after the eviction.
+    /// `None` if that is too far away.
+    pub fn rests_until(
+        &self,
+        created: Option<Timestamp>,
+        cooldown: &Cooldown,
+    ) -> Option<Timestamp> {
+        let since = created.map_or(self.at, |created| created.max(self.at));
+        since.saturating_add(self.rest_of_replacement(cooldown)).ok()
+    }
+
     fn rest_of_replacement(&self, cooldown: &Cooldown) -> SignedDuration {
         rest_after(self.again.saturating_add(1), cooldown)
     }

@@ -1,6 +1,6 @@
 //! Joins two ledgers that grew apart, and repairs times that a wrong clock has written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,17 +19,16 @@ impl Ledger {
     /// of one pod, the further one counts, or else the later one.
     #[must_use]
     pub fn merged(&self, base: &Self, theirs: &Self) -> Self {
-        let known: BTreeSet<&str> = base.uids().collect();
-        let mut entries: BTreeMap<&str, &Entry> = BTreeMap::new();
-        for entry in &self.entries {
-            entries.insert(&entry.uid, entry);
-        }
-        for entry in &theirs.entries {
-            match entries.get(entry.uid.as_str()) {
+        let (known, other) = (base.by_uid(), theirs.by_uid());
+        let mut entries = self.by_uid();
+        // Removed there since, and not changed here.
+        entries.retain(|uid, entry| other.contains_key(uid) || known.get(uid) != Some(entry));
+        for (uid, entry) in other {
+            match entries.get(uid) {
                 Some(own) if own.rank() >= entry.rank() => {}
                 // Removed here since: the pod was not evicted, or the entry no longer matters.
-                None if known.contains(entry.uid.as_str()) => {}
-                _ => drop(entries.insert(&entry.uid, entry)),
+                None if known.contains_key(uid) => {}
+                _ => drop(entries.insert(uid, entry)),
             }
         }
         let mut entries: Vec<Entry> = entries.into_values().cloned().collect();
@@ -71,8 +70,8 @@ impl Ledger {
         clamped + self.rests.clamp(longest)
     }
 
-    fn uids(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(|entry| entry.uid.as_str())
+    fn by_uid(&self) -> BTreeMap<&str, &Entry> {
+        self.entries.iter().map(|entry| (entry.uid.as_str(), entry)).collect()
     }
 }
 
@@ -90,8 +89,8 @@ impl Entry {
     }
 }
 
-/// Of two records under one key, the one with the later time counts. One that is missing here
-/// although `base` has it, or a later one, was removed here.
+/// Of two records under one key, the one with the later time counts. One that is missing on one
+/// side although `base` has it, or a later one, was removed there.
 pub(super) fn newest<K: Ord + Clone, V: Clone>(
     own: &BTreeMap<K, V>,
     base: &BTreeMap<K, V>,
@@ -99,6 +98,9 @@ pub(super) fn newest<K: Ord + Clone, V: Clone>(
     time: impl Fn(&V) -> Timestamp,
 ) -> BTreeMap<K, V> {
     let mut merged = own.clone();
+    merged.retain(|key, record| {
+        theirs.contains_key(key) || base.get(key).is_none_or(|known| time(known) < time(record))
+    });
     for (key, record) in theirs {
         let is_newer = |known: Option<&V>| known.is_none_or(|known| time(known) < time(record));
         let removed_here = !own.contains_key(key) && !is_newer(base.get(key));
@@ -158,7 +160,7 @@ mod tests {
         let own = ledger(&[entry("a", 0, State::Evicted), entry("b", 2, State::Intended)]);
         let theirs = ledger(&[entry("a", 0, State::Evicted), entry("c", 1, State::Evicted)]);
         let merged = own.merged(&base, &theirs);
-        let uids: Vec<&str> = merged.uids().collect();
+        let uids: Vec<&str> = merged.entries.iter().map(|e| e.uid.as_str()).collect();
         assert_eq!(uids, ["a", "c", "b"], "oldest first");
     }
 
@@ -182,6 +184,16 @@ mod tests {
         assert_eq!(own.merged(&base, &base), own);
     }
 
+    /// It would be settled a second time, hours later and by a pod of then.
+    #[test]
+    fn an_entry_that_another_leader_has_settled_and_removed_does_not_return() {
+        let old = ledger(&[entry("a", 0, State::Evicted)]);
+        let theirs = ledger(&[entry("b", 90, State::Evicted)]);
+        assert_eq!(old.merged(&old, &theirs), theirs);
+        let intended = ledger(&[entry("a", 0, State::Intended)]);
+        assert_eq!(old.merged(&intended, &Ledger::default()), old, "they did not know that");
+    }
+
     #[test]
     fn of_two_streaks_the_one_with_the_later_attempt_counts() {
         let workload = OwnerKey::try_from("shop/Deployment/web".to_owned()).unwrap();
@@ -195,6 +207,8 @@ mod tests {
         assert_eq!(none.merged(&none, &with(1)), with(1), "they added it");
         assert_eq!(none.merged(&with(1), &with(1)), none, "it ended here");
         assert_eq!(none.merged(&with(1), &with(2)), with(2), "they renewed it");
+        assert_eq!(with(1).merged(&with(1), &none), none, "it ended there");
+        assert_eq!(with(2).merged(&with(1), &none), with(2), "it was renewed here");
     }
 
     /// A ledger with the rest of one workload, between two minutes after noon.

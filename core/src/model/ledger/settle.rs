@@ -57,6 +57,8 @@ impl Ledger {
         ramp: Option<&RampRule<'_>>,
         now: Timestamp,
     ) -> (Vec<Settled>, Vec<Fact>) {
+        // Before the endings, so that each of them counts in one cycle at least.
+        self.entries.retain(|entry| !entry.is_expired(snapshot, cooldown, now));
         let mut facts = self.reconcile(snapshot, now);
         // Before the endings, because an ending is judged by the replacement.
         self.match_replacements(snapshot);

@@ -55,6 +55,10 @@ fn one(f: &mut Fields<'_, '_>) -> NodeSpec {
     let (joins, fails, drains, recovers) =
         (when("joins"), when("fails"), when("drains"), when("recovers"));
     let (labels, taints) = (labels(f.field("labels")), taints(f.field("taints")));
+    let first = fails.into_iter().chain(drains).min();
+    if joins.zip(first).is_some_and(|(joins, first)| first < joins) {
+        f.complain(Code::Conflict, "joins", "must not be later than fails and drains");
+    }
     // `None` is less than any time, so one of them is enough.
     let begin = fails.max(drains);
     if recovers.is_some() && begin.is_none() {

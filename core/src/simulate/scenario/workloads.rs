@@ -23,6 +23,8 @@ const KINDS: [(&str, WorkloadKind); 5] = [
     ("Job", WorkloadKind::Job),
     ("Pod", WorkloadKind::Bare),
 ];
+/// The API server refuses a larger weight of a preference.
+const MOST_WEIGHT: u32 = 100;
 const STARTUP: SignedDuration = SignedDuration::from_secs(5);
 const ENDING: SignedDuration = SignedDuration::from_secs(5);
 
@@ -93,9 +95,13 @@ fn affinity(f: &mut Fields<'_, '_>) -> (Option<Vec<NodeTerm>>, Vec<(i32, NodeTer
     let required = f.field("required").list("label selectors", |item| item.selector().map(term));
     let preferred = f.field("preferred").list("preferences", |item| {
         item.section(|f| {
-            let weight = f.field("weight").whole(1).unwrap_or(1).min(100);
+            let weight = f.field("weight").whole(1).unwrap_or(1);
+            if weight > MOST_WEIGHT {
+                let sentence = format!("found {weight}, expected at most {MOST_WEIGHT}");
+                f.complain(Code::OutOfRange, "weight", sentence);
+            }
             let nodes = f.required("nodes", "a label selector of nodes").selector()?;
-            Some((i32::try_from(weight).unwrap_or(100), term(nodes)))
+            Some((i32::try_from(weight).unwrap_or(i32::MAX), term(nodes)))
         })
     });
     (required, preferred.unwrap_or_default())
