@@ -220,7 +220,7 @@ fn light_pods_relieve_a_node_that_varies_also_if_hours_are_learned() {
 fn memory_follows_its_trend_also_if_hours_of_cpu_are_learned() {
     // 62 % of 32 GiB are 508 MiB for each of 40 pods.
     let text = text(&plan_for_light_pods(&learning(), [20, 20], 508));
-    assert!(text.contains("node usage: memory 61%, expected in the next 30m (now 62%"), "{text}");
+    assert!(text.contains("node usage: memory 61%, expected in the next 15m (now 62%"), "{text}");
 }
 
 /// Returns the expected millicores of a pod that was replaced a minute before the end, whose

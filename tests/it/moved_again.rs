@@ -46,7 +46,7 @@ fn strategies_that_undo_each_other_come_to_rest() {
         by_day[usize::try_from(day).unwrap()] += 1;
     }
     // If every replacement rested for as long as the first, there would be 89, 96 and 96.
-    assert_eq!(by_day, [54, 23, 28]);
+    assert_eq!(by_day, [52, 24, 24]);
 }
 
 #[test]

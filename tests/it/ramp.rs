@@ -123,7 +123,7 @@ fn a_trial_that_has_ended_well_is_not_judged_again() {
 #[test]
 fn without_a_ramp_no_pod_waits_for_another() {
     for off in ["", "ramp: none\n"] {
-        assert_eq!(ramped(EIGHT, off).next(), "5 move, stay: ");
+        assert_eq!(ramped(EIGHT, off).next(), "4 move, stay: ");
     }
 }
 
@@ -216,7 +216,7 @@ fn a_move_that_was_useless_ends_a_trial_at_once_as_without_a_ramp() {
     ramp.evict("n1");
     ramp.pass(15);
     assert_eq!(ramp.ledger(), "Settled(SameNode)");
-    assert_eq!(ramp.next(), "0 move, stay: ineffective-move");
+    assert_eq!(ramp.next(), "0 move, stay: ineffective-move too-young");
     ramp.pass(10 * 60);
     assert_eq!(ramp.next(), "1 move, stay: trial");
 }
@@ -291,7 +291,7 @@ fn a_ramp_that_is_turned_off_lets_the_next_pods_go() {
     let (mut ramp, _) = begun();
     ramp.pass(30);
     ramp.engine.change_policy(parse(&format!("{ALL_AT_ONCE}{EVEN}")));
-    assert_eq!(ramp.next(), "4 move, stay: ");
+    assert_eq!(ramp.next(), "3 move, stay: ");
     ramp.pass(15);
     assert_eq!(ramp.ledger(), "Settled(Helped)");
 }

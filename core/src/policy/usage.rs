@@ -90,8 +90,9 @@ const TREND_HALF_LIFE: SignedDuration = SignedDuration::from_mins(2);
 /// The period before now from which the trend of usage is learned.
 pub(crate) const TREND_PAST: SignedDuration = SignedDuration::from_hours(2);
 
-/// The default of `lookAhead`.
-const LOOK_AHEAD: SignedDuration = SignedDuration::from_mins(30);
+/// The default of `lookAhead`. With half an hour, cuts of the contest need 4 to 9 % more
+/// evictions, see `docs/decisions/usage.md`.
+const LOOK_AHEAD: SignedDuration = SignedDuration::from_mins(15);
 
 /// The longest `lookAhead`: the factors and the error of a trend are those of half an hour.
 const MOST_LOOK_AHEAD: SignedDuration = SignedDuration::from_hours(1);

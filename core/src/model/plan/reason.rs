@@ -300,7 +300,7 @@ mod tests {
         Ratio::percent(value).unwrap()
     }
 
-    /// The reason of a node with this usage now and expected in the next half hour.
+    /// The reason of a node with this usage now and expected in the next quarter of an hour.
     fn hot(now: f64, expected: f64, error: Option<f64>) -> String {
         let reason = Reason::HotNode {
             resource: "cpu".into(),
@@ -309,7 +309,7 @@ mod tests {
             basis: Basis::Actual,
             expected: Some(Expected {
                 now: percent(now),
-                ahead: SignedDuration::from_mins(30),
+                ahead: SignedDuration::from_mins(15),
                 error: error.map(percent),
             }),
         };
@@ -319,25 +319,25 @@ mod tests {
     #[test]
     fn a_trend_says_how_fast_the_node_rises_and_when_it_is_above_its_target() {
         assert_eq!(
-            hot(59.0, 61.0, Some(0.4)),
-            "node usage: cpu 61%, expected in the next 30m (now 59%, rising 8 points an hour, \
-             above 60% in 8m ± 3m), is above its target of 60%"
+            hot(59.0, 60.5, Some(0.4)),
+            "node usage: cpu 60%, expected in the next 15m (now 59%, rising 12 points an hour, \
+             above 60% in 5m ± 2m), is above its target of 60%"
         );
     }
 
     #[test]
     fn a_slow_rise_has_hours() {
-        let text = hot(58.0, 58.5, Some(1.0));
+        let text = hot(58.0, 58.25, Some(1.0));
         assert!(text.contains("rising 2 points an hour, above 60% in 1h ± 30m"), "{text}");
     }
 
     #[test]
     fn a_node_above_its_target_rises_or_falls() {
-        let text = hot(64.0, 65.0, Some(1.0));
+        let text = hot(64.0, 64.5, Some(1.0));
         assert!(text.contains("(now 64%, rising 4 points an hour), is"), "{text}");
-        let text = hot(64.0, 64.25, Some(1.0));
+        let text = hot(64.0, 64.125, Some(1.0));
         assert!(text.contains("rising 1 point an hour), is"), "{text}");
-        let text = hot(64.0, 62.0, Some(1.0));
+        let text = hot(64.0, 63.0, Some(1.0));
         assert!(text.contains("(now 64%, falling 8 points an hour), is"), "{text}");
     }
 

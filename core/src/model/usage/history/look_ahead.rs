@@ -1,4 +1,4 @@
-//! Usage that is expected in the next half hour, by the trend of each node.
+//! Usage that is expected in the period `lookAhead`, by the trend of each node.
 
 use jiff::{SignedDuration, Timestamp};
 
