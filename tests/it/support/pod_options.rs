@@ -61,13 +61,12 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
         _ => ObjectKind::ReplicaSet,
     };
     let name = pod.owners.first().map_or(app, |owner| &owner.name);
-    let above = match kind {
-        ObjectKind::ReplicaSet => Some(owner("Deployment", app)),
-        ObjectKind::Job if words.get("revision").is_some() => Some(owner("CronJob", app)),
-        _ => None,
+    let above = match words.get("owner") {
+        Some("Job") => words.get("revision").map(|_| "CronJob"),
+        _ => (kind == ObjectKind::ReplicaSet).then_some("Deployment"),
     };
     let facts = OwnerFacts {
-        above,
+        above: above.map(|kind| owner(kind, app)),
         uid: None,
         deleting: words.has("owner-deleting"),
         fails: words.has("owner-fails"),
