@@ -750,6 +750,17 @@ strategies:
 }
 
 #[test]
+fn a_pod_without_a_creation_time_has_no_age() {
+    let engine = Engine::new(parse(EVEN), Ledger::default());
+    let snapshot = Cluster::parse("node n1\n web no-age\nnode n2").snapshot(engine.policy());
+    let page = explanation_text(
+        &engine.explain(&snapshot, &Subject::Pod("web-1".to_owned()), noon()).unwrap(),
+        100,
+    );
+    assert!(page.contains("of Deployment web, Ready, of unknown age"), "{page}");
+}
+
+#[test]
 fn the_page_of_a_node() {
     assert_snapshot!(page(EVEN, &Subject::Node("n1".to_owned()), 100), @r"
 Node n1  Ready, 5 pods

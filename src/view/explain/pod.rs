@@ -145,7 +145,9 @@ fn facts(pod: &PodExplanation) -> [String; 6] {
         node.unwrap_or_else(|| "on no node".to_owned()),
         owner.unwrap_or_else(|| "without a controller".to_owned()),
         state,
-        format!("{} old", age(pod.at.duration_since(pod.created))),
+        pod.created.map_or("of unknown age".to_owned(), |created| {
+            format!("{} old", age(pod.at.duration_since(created)))
+        }),
         priority.unwrap_or_default(),
         budgets(&pod.budgets),
     ]

@@ -37,8 +37,8 @@ pub struct PodExplanation {
     pub phase: &'static str,
     /// Whether it is Ready.
     pub ready: bool,
-    /// When it was created.
-    pub created: Timestamp,
+    /// When it was created; `None` if that is unknown.
+    pub created: Option<Timestamp>,
     /// Its priority.
     pub priority: Option<i32>,
     /// The budgets that cover it.
@@ -143,7 +143,7 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> PodExplanation {
         owners: facts.owners.clone(),
         phase: facts.phase.name(),
         ready: facts.ready,
-        created: facts.created,
+        created: facts.age(case.world.now).map(|_| facts.created),
         priority: facts.priority,
         budgets: budgets.map(|id| BudgetLine::of(snapshot, *id)).collect(),
         halted: case.halted.map(CodedMessage::halt),
