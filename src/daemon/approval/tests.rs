@@ -293,6 +293,9 @@ async fn an_eviction_that_is_not_made_is_a_warning_once_its_approval_has_ended()
     fixture.approve(Some("ada")).await;
     let warnings = Warnings::default();
     let log = tracing_subscriber::registry().with(warnings.clone());
+    // If there is one subscriber in the process, tracing asks that of the thread that logs a line
+    // first, and another test may be the one.
+    let _other = tracing::Dispatch::new(tracing_subscriber::registry());
     let _log = tracing::subscriber::set_default(log);
     let count = || warnings.0.load(Ordering::Relaxed);
     fixture.limit_to(&windows(false));
