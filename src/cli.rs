@@ -355,10 +355,14 @@ fn screen() -> Screen {
     Screen { width: width.clamp(60, 160), colours: !no_colour() }
 }
 
-/// Whether the user wants no colours (<https://no-color.org>), or the terminal has none.
 fn no_colour() -> bool {
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    refused || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
+    is_colourless(|name| std::env::var_os(name))
+}
+
+/// Whether the user wants no colours (<https://no-color.org>), or the terminal has none.
+fn is_colourless(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    variable("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || variable("TERM").is_some_and(|terminal| terminal == "dumb")
 }
 
 #[cfg(test)]
@@ -379,6 +383,14 @@ mod tests {
         assert!(parse("evenkeel pause --reason incident").is_ok());
         let error = parse("evenkeel pause --reason false").unwrap_err();
         assert!(error.contains("the annotation false pauses nothing"), "{error}");
+    }
+
+    #[test]
+    fn a_user_or_a_terminal_may_want_no_colours() {
+        let colourless =
+            |name: &str, value: &str| is_colourless(|asked| (asked == name).then(|| value.into()));
+        assert!(colourless("NO_COLOR", "1") && colourless("TERM", "dumb"));
+        assert!(!colourless("NO_COLOR", "") && !colourless("TERM", "xterm"));
     }
 
     #[test]

@@ -66,8 +66,7 @@ fn the_plan_says_how_fast_the_node_rises_and_when_it_is_above_its_target() {
     let trace = trace(&cluster(RISING, ""), "1m");
     let first = &trace.evictions[0].reason;
     let says = |words: &str| assert!(first.contains(words), "{first}");
-    says("node usage: cpu 60%, expected in the next 15m (now ");
-    says(", rising ");
+    says("node usage: cpu 60%, expected in the next 15m (now 60%, rising ");
     says(" points an hour, above 60% in ");
 }
 

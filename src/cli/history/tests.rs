@@ -189,6 +189,14 @@ fn saved_time_is_summed_by_the_week_of_the_decision_and_repeats_count_once() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    let mut history = RecordHistory::default();
+    let good = line(EVICTION, "evicted", "web-1", 0).json();
+    history.read_line("record.jsonl", 1, format!("\u{feff}{good}").as_bytes());
+    assert_eq!(history.lines.len(), 1);
+}
+
+#[test]
 fn bad_lines_are_named_and_the_others_are_read() {
     let mut history = RecordHistory::default();
     let good = line(EVICTION, "evicted", "web-1", 0).json();

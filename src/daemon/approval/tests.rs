@@ -1,14 +1,15 @@
 //! A proposal from its first cycle to its last.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use tracing::{Event, Level, Subscriber};
+use tracing::field::Field;
+use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use crate::cluster::client::tests::{fake, status};
@@ -78,15 +79,24 @@ impl FakeServer {
     }
 }
 
-/// Counts the warnings of the log.
+/// The levels and messages of the log.
 #[derive(Clone, Default)]
-struct Warnings(Arc<AtomicUsize>);
+struct LogLines(Arc<Mutex<Vec<String>>>);
 
-impl<S: Subscriber> Layer<S> for Warnings {
+impl LogLines {
+    fn count(&self, part: &str) -> usize {
+        self.0.lock().unwrap().iter().filter(|line| line.contains(part)).count()
+    }
+}
+
+impl<S: Subscriber> Layer<S> for LogLines {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if *event.metadata().level() == Level::WARN {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
+        event.record(&mut |field: &Field, value: &dyn Debug| {
+            if field.name() == "message" {
+                let line = format!("{} {value:?}", event.metadata().level());
+                self.0.lock().unwrap().push(line);
+            }
+        });
     }
 }
 
@@ -291,18 +301,18 @@ async fn an_eviction_that_is_not_made_is_a_warning_once_its_approval_has_ended()
     let mut fixture = ApprovalFixture::new("{required: true}").await;
     fixture.cycle().await;
     fixture.approve(Some("ada")).await;
-    let warnings = Warnings::default();
-    let log = tracing_subscriber::registry().with(warnings.clone());
+    let lines = LogLines::default();
+    let log = tracing_subscriber::registry().with(lines.clone());
     // If there is one subscriber in the process, tracing asks that of the thread that logs a line
     // first, and another test may be the one.
     let _other = tracing::Dispatch::new(tracing_subscriber::registry());
     let _log = tracing::subscriber::set_default(log);
-    let count = || warnings.0.load(Ordering::Relaxed);
     fixture.limit_to(&windows(false));
     for _ in 0..2 {
         fixture.cycle().await;
     }
-    assert_eq!(count(), 0, "it is kept until the windows open");
+    assert_eq!(lines.count("WARN"), 0, "it is kept until the windows open");
+    assert_eq!(lines.count("approved by ada"), 1);
     // The policy protects the pods by now.
     let mut policy = fixture.engine.policy().clone();
     policy.profiles[0].evictable.min_replicas = 1000;
@@ -312,7 +322,7 @@ async fn an_eviction_that_is_not_made_is_a_warning_once_its_approval_has_ended()
         fixture.cycle().await;
     }
     assert!(fixture.evicted().is_empty());
-    assert_eq!(count(), 2, "one for each of its evictions");
+    assert_eq!(lines.count("WARN"), 2, "one for each of its evictions");
 }
 
 #[tokio::test]

@@ -1,32 +1,25 @@
 //! Whether the workload of a pod has enough replicas.
 //!
 //! The check is that of descheduler's DefaultEvictor plugin, with a defect corrected: replicas are
-//! counted over the top controller, and only those that stay.
+//! counted over the top controller, or over the Job of the pod, and only those that stay.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{Disruption, Refusal};
-use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
+use crate::model::snapshot::{Pod, PodId, Snapshot};
 use crate::policy::Evictable;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    match asked_workload(pod) {
-        // The workload loses nothing with a finished pod, or with a machine that migrates.
-        Some(workload) if !pod.finished() && !snapshot.migrates(pod) => {
-            let least = least_replicas(pod, candidate.rules(draft.world), draft);
-            let replicas = snapshot.alike(pod, workload).filter(|(_, pod)| pod.stays()).count();
-            enough(u32::try_from(replicas).unwrap_or(u32::MAX), least)?;
-            let others = least.saturating_sub(1);
-            Ok(ready_replicas(candidate.pod, workload, others, draft)?)
-        }
-        Some(_) | None => Ok(()),
+    // The workload loses nothing with a finished pod, or with a machine that migrates.
+    let loses_nothing = pod.finished() || snapshot.migrates(pod);
+    if pod.workload.is_none() || pod.annotations.asks_for_eviction() || loses_nothing {
+        return Ok(());
     }
-}
-
-/// The workload of a pod, unless the pod's annotation asks for its eviction.
-fn asked_workload(pod: &Pod) -> Option<WorkloadId> {
-    pod.workload.filter(|_| !pod.annotations.asks_for_eviction())
+    let least = least_replicas(pod, candidate.rules(draft.world), draft);
+    let replicas = snapshot.alike(pod).filter(|(_, pod)| pod.stays()).count();
+    enough(u32::try_from(replicas).unwrap_or(u32::MAX), least)?;
+    Ok(ready_replicas(candidate.pod, least.saturating_sub(1), draft)?)
 }
 
 /// Refuses a pod of a workload that has too few replicas.
@@ -52,12 +45,7 @@ fn least_replicas(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> u32 {
 }
 
 /// Refuses a serving pod if fewer than `least` other replicas would stay Ready.
-fn ready_replicas(
-    pod: PodId,
-    workload: WorkloadId,
-    least: u32,
-    draft: &Draft<'_>,
-) -> Result<(), Disruption> {
+fn ready_replicas(pod: PodId, least: u32, draft: &Draft<'_>) -> Result<(), Disruption> {
     let snapshot = draft.world.snapshot;
     let asked = snapshot.pod(pod);
     // The workload loses nothing with a pod that does not serve.
@@ -65,7 +53,7 @@ fn ready_replicas(
         return Ok(());
     }
     let (mut planned, mut left) = (0_u32, 0_u32);
-    for (id, other) in snapshot.alike(asked, workload) {
+    for (id, other) in snapshot.alike(asked) {
         if id == pod || !answers(other, snapshot) {
             continue;
         }

@@ -12,16 +12,22 @@ impl Snapshot {
         u32::try_from(staying).unwrap_or(u32::MAX)
     }
 
-    /// Returns the pods of a workload that do the same work as one of them, with that one. The runs
-    /// of a CronJob, and the Jobs of a JobSet, do not replace each other.
-    pub fn alike<'a>(
-        &'a self,
-        pod: &'a Pod,
-        workload: WorkloadId,
-    ) -> impl Iterator<Item = (PodId, &'a Pod)> {
-        let job = pod.controller().filter(|owner| owner.kind == "Job");
-        let pods = self.workload(workload).pods.iter().map(|id| (*id, self.pod(*id)));
-        pods.filter(move |(_, other)| job.is_none() || other.controller() == job)
+    /// Returns the pods of the same controller, with this one.
+    pub fn siblings<'s>(&'s self, pod: &'s Pod) -> impl Iterator<Item = (PodId, &'s Pod)> {
+        self.of_same_workload(pod).filter(|(_, other)| is_sibling(pod, other))
+    }
+
+    /// Returns the pods of the same workload that do the same work, with this one. The runs of a
+    /// CronJob, and the Jobs of a JobSet, do not replace each other.
+    pub fn alike<'s>(&'s self, pod: &'s Pod) -> impl Iterator<Item = (PodId, &'s Pod)> {
+        let of_job = pod.controller().is_some_and(|owner| owner.is("batch", "Job"));
+        self.of_same_workload(pod).filter(move |(_, other)| !of_job || is_sibling(pod, other))
+    }
+
+    fn of_same_workload(&self, pod: &Pod) -> impl Iterator<Item = (PodId, &Pod)> {
+        let workload = pod.workload.map(|workload| self.workload(workload));
+        let pods = workload.into_iter().flat_map(|workload| &workload.pods);
+        pods.map(|id| (*id, self.pod(*id)))
     }
 
     /// Returns the number of replicas that the controllers of a workload want, and at least the
@@ -35,4 +41,9 @@ impl Snapshot {
             .filter_map(|owner| self.controller_facts(&key.namespace, owner)?.wanted);
         wanted.sum::<u32>().max(self.replicas(workload))
     }
+}
+
+fn is_sibling(pod: &Pod, other: &Pod) -> bool {
+    // The pods of one controller usually share their spec in memory.
+    other.spec.is_same(&pod.spec) || other.controller() == pod.controller()
 }

@@ -14,8 +14,8 @@
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{NoReplacementCause, Replacement};
+use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::{Owner, OwnerFacts};
-use crate::model::snapshot::{Pod, PodId, Snapshot};
 
 /// The kinds of which every object is watched, with their API groups.
 const WATCHED: [(&str, &str); 4] = [
@@ -76,20 +76,6 @@ fn replaces(
     }
     let last = first.saturating_add(wanted.saturating_sub(1));
     Err(refusal(NoReplacementCause::Ordinal { first, last }))
-}
-
-/// The pods of the same controller, with this one.
-pub(super) fn siblings<'s>(
-    pod: &'s Pod,
-    snapshot: &'s Snapshot,
-) -> impl Iterator<Item = (PodId, &'s Pod)> {
-    let workload = pod.workload.map(|workload| snapshot.workload(workload));
-    let pods = workload.into_iter().flat_map(|workload| &workload.pods);
-    let pods = pods.map(|id| (*id, snapshot.pod(*id)));
-    // The pods of one controller usually share their spec in memory.
-    let same =
-        |other: &Pod| other.spec.is_same(&pod.spec) || other.controller() == pod.controller();
-    pods.filter(move |(_, other)| same(other))
 }
 
 /// The number at the end of the name of a StatefulSet's pod.

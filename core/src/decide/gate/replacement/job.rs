@@ -16,7 +16,7 @@ use crate::model::plan::{JobFailureCause, Replacement};
 use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::{JobFacts, PodPhase, WhenEvicted};
 
-use super::controller::{named, siblings};
+use super::controller::named;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
@@ -65,12 +65,12 @@ fn past_limit(pod: &Pod, job: &JobFacts, draft: &Draft<'_>) -> Option<JobFailure
     }
     let snapshot = draft.world.snapshot;
     let count = || {
-        let failed = siblings(pod, snapshot).filter(|(_, other)| has_failed(other, job));
-        let ending = siblings(pod, snapshot).filter(|(_, other)| ends(other, job));
+        let failed = snapshot.siblings(pod).filter(|(_, other)| has_failed(other, job));
+        let ending = snapshot.siblings(pod).filter(|(_, other)| ends(other, job));
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         (number(failed.count()), number(ending.count()))
     };
-    let (seen, ending) = match siblings(pod, snapshot).next() {
+    let (seen, ending) = match snapshot.siblings(pod).next() {
         Some((first, _)) => draft.failed_of_job(first, count),
         None => count(),
     };

@@ -12,7 +12,7 @@ use crate::model::plan::{OrderCause, Replacement};
 use crate::model::snapshot::facts::{Numbering, Owner};
 use crate::model::snapshot::{Pod, PodId};
 
-use super::controller::{ordinal, siblings};
+use super::controller::ordinal;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
@@ -39,7 +39,7 @@ fn waits_for(id: PodId, controller: &Owner, draft: &Draft<'_>) -> Option<(String
     }
     let own = ordinal(pod, set)?;
     let find = || lowest_waiting(pod, set, numbering, draft);
-    let lowest = match siblings(pod, snapshot).next() {
+    let lowest = match snapshot.siblings(pod).next() {
         Some((sibling, _)) => draft.lowest_waiting(sibling, find),
         None => find(),
     };
@@ -66,7 +66,7 @@ fn lowest_waiting(
 ) -> Option<(u32, OrderCause)> {
     let (snapshot, now) = (draft.world.snapshot, draft.world.now);
     let numbered = |(_, other)| Some((ordinal(other, set)?, other));
-    let mut pods: Vec<(u32, &Pod)> = siblings(pod, snapshot).filter_map(numbered).collect();
+    let mut pods: Vec<(u32, &Pod)> = snapshot.siblings(pod).filter_map(numbered).collect();
     pods.sort_by_key(|(ordinal, _)| *ordinal);
     let missing = numbering.map(|numbering| {
         let present = pods.iter().map(|(ordinal, _)| *ordinal);

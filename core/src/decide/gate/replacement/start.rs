@@ -12,7 +12,7 @@ use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Replacement;
 use crate::model::snapshot::{Pod, PodId, Snapshot};
 
-use super::controller::{named, siblings};
+use super::controller::named;
 
 /// The reasons why a container waits that last until somebody changes something.
 const FAILURES: [&str; 8] = [
@@ -33,7 +33,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     let Some(owner) = pod.controller().filter(|_| pod.serves()) else {
         return Ok(());
     };
-    let first = siblings(pod, snapshot).next();
+    let first = snapshot.siblings(pod).next();
     let failing = first.and_then(|(id, _)| draft.failing_start(id, || failing(pod, snapshot)));
     match failing.map(|id| snapshot.pod(id)) {
         None => Ok(()),
@@ -47,9 +47,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
 
 /// A pod of the same controller that does not start and is newer than those that serve.
 fn failing(pod: &Pod, snapshot: &Snapshot) -> Option<PodId> {
-    let serving = siblings(pod, snapshot).filter(|(_, other)| other.serves());
+    let serving = snapshot.siblings(pod).filter(|(_, other)| other.serves());
     let newest = serving.map(|(_, other)| other.created).max();
-    let mut failing = siblings(pod, snapshot).filter(|(_, other)| {
+    let mut failing = snapshot.siblings(pod).filter(|(_, other)| {
         other.stays() && !other.ready && Some(other.created) > newest && failure(other).is_some()
     });
     failing.next().map(|(id, _)| id)
