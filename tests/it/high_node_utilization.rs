@@ -1,11 +1,17 @@
 //! HighNodeUtilization: a node is emptied as a whole or not at all, by the forecast of the
 //! scheduler and by real usage.
 
+use evenkeel::decide::draft::Draft;
+use evenkeel::decide::projection::World;
+use evenkeel::decide::strategy;
+use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
+use evenkeel::model::usage::{PodUsage, Unmeasured};
 use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
 use insta::assert_snapshot;
+use jiff::SignedDuration;
 
-use crate::it::support::{Cluster, nodes, parse, text};
+use crate::it::support::{Cluster, nodes, noon, parse, text};
 
 /// A policy that empties nodes at or below 20 % of cpu usage, in a cluster with a scheduler that
 /// packs.
@@ -172,6 +178,36 @@ fn a_node_without_metrics_is_neither_emptied_nor_filled() {
         default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
         "
     );
+}
+
+#[test]
+fn by_requests_a_node_without_metrics_is_emptied_after_the_others() {
+    let cluster = "
+        node n1 no-metrics
+          web cpu=100m no-metrics
+        node n2
+          api cpu=100m uses=100m
+        node n3
+          db cpu=4 uses=1
+    ";
+    let plan = Cluster::parse(cluster).plan_by(packing(&BY_USAGE.replace("actual", "requests")));
+    assert_eq!(moved(&plan), [("api-1", "n3"), ("web-1", "n3")]);
+}
+
+#[test]
+fn a_pod_whose_samples_are_old_takes_its_last_usage_along() {
+    let policy = packing(&BY_USAGE.replace("actual", "requests"));
+    let cluster = "node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5";
+    let (engine, snapshot) = Cluster::parse(cluster).seen(policy, Ledger::default());
+    let mut usage = engine.usage(&snapshot, noon());
+    let web = snapshot.find_pod("default", "web-1").unwrap();
+    let last = usage.pod(web).unwrap();
+    let old = Unmeasured::Stale(SignedDuration::from_mins(20));
+    usage.pods[web.0] = PodUsage::Unknown(old, last);
+    let mut draft = Draft::new(World::without_memory(engine.policy(), &snapshot, &usage, noon()));
+    strategy::run(&mut draft, 0, |_, _| {});
+    let refusals: Vec<&str> = draft.refusals(0).map(|(_, why)| why.code()).collect();
+    assert_eq!(refusals, ["would-land-hot"]);
 }
 
 #[test]

@@ -739,3 +739,18 @@ fn a_taint_that_no_strategy_can_cause_is_a_warning() {
         @"steering: taintEmptying has no effect without the strategy highNodeUtilization"
     );
 }
+
+#[test]
+fn a_pod_that_stays_on_an_emptied_node_does_not_keep_it_from_being_emptied() {
+    let cluster = "
+        node n1
+          api cpu=100m
+          idle memory=10Mi stay
+        node n2
+          big cpu=4
+    ";
+    assert_eq!(of(cluster, EMPTYING), "");
+    let only = "thresholds: {cpu: 20%}, evictionModes: [OnlyThresholdingResources]";
+    let policy = EMPTYING.replace("thresholds: {cpu: 20%}", only);
+    assert!(of(cluster, &policy).starts_with("n1 add emptying"), "{}", of(cluster, &policy));
+}

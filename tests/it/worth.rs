@@ -88,6 +88,37 @@ fn starts(start: Option<SignedDuration>) -> StartTimes {
     text.map(|text| StartTimes::parse(&text)).unwrap_or_default()
 }
 
+/// The period that is looked ahead changes nothing without a trend.
+#[test]
+fn a_deviation_that_no_trend_knows_does_not_grow() {
+    let relief = |ahead: Option<SignedDuration>| {
+        let policy = parse(EVEN);
+        let (engine, snapshot) = Cluster::parse(EIGHT).seen(policy, Ledger::default());
+        let now = engine.usage(&snapshot, noon());
+        let varies = Measure { cpu: Amount::millicores(500), ..Measure::default() };
+        let present = |ahead| PresentUsage {
+            ahead,
+            nodes: now.nodes.clone(),
+            pods: now.pods.clone(),
+            outlook: None,
+        };
+        let usage = Usage {
+            present: ahead.map(|ahead| Box::new(present(ahead))),
+            deviations: vec![varies; snapshot.pods.len()],
+            errors: Vec::new(),
+            ..now.clone()
+        };
+        let world = World::without_memory(engine.policy(), &snapshot, &usage, noon());
+        let mut draft = Draft::new(world);
+        strategy::run(&mut draft, 0, |_, _| {});
+        let moves: Vec<_> = draft.accepted().cloned().collect();
+        let reliefs = moves.iter().map(|one| draft.worth(one).unwrap().relief.get());
+        reliefs.collect::<Vec<f64>>()
+    };
+    assert!(!relief(None).is_empty());
+    assert_eq!(relief(Some(MINUTE * 15)), relief(None));
+}
+
 /// Returns the moves and refusals for a node that uses 56 % of its cpu and falls by two points a minute,
 /// so that it is at its target of 50 % in three minutes.
 fn decided_with(start: Option<SignedDuration>) -> (usize, Vec<Refusal>) {
@@ -103,7 +134,6 @@ fn decided_with(start: Option<SignedDuration>) -> (usize, Vec<Refusal>) {
         errors: vec![Some(Measure::default()); snapshot.nodes.len()],
         present: Some(Box::new(PresentUsage {
             ahead: MINUTE * 4,
-            trend_ahead: Some(MINUTE * 4),
             nodes: now.nodes.clone(),
             pods: now.pods.clone(),
             outlook: None,

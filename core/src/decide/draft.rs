@@ -29,11 +29,7 @@ type RememberedForecast = (usize, Result<Prospect, Refusal>);
 #[derive(Debug)]
 pub struct Draft<'w> {
     projection: Projection<'w>,
-    /// The projection in which moves with several possible nodes have not landed anywhere, and pods
-    /// that may wait for something else take no room; `None` without such moves and pods.
-    without_undecided: Option<Projection<'w>>,
-    /// Whether pods that may wait for something else take room in this projection only.
-    waiting_is_uncertain: bool,
+    other: OtherCase<'w>,
     accepted: Vec<Rc<(Candidate, Landing)>>,
     kept: BTreeMap<(usize, PodId), Refusal>,
     verdicts: Vec<Verdict>,
@@ -49,6 +45,31 @@ pub struct Draft<'w> {
     work: BTreeMap<&'static str, usize>,
 }
 
+/// The other projection that the scheduler may find. It finds each node as in the draft, as in this
+/// one, or in between.
+#[derive(Clone, Debug, Default)]
+pub enum OtherCase<'w> {
+    /// There is none.
+    #[default]
+    None,
+    /// Moves with several possible nodes have not landed anywhere. Each case is as likely as the
+    /// other.
+    Undecided(Projection<'w>),
+    /// Pods that may wait for something else take no room, and such moves have not landed either.
+    /// Nothing is known about these pods, so a move must be good in both cases.
+    Doubtful(Projection<'w>),
+}
+
+impl<'w> OtherCase<'w> {
+    /// Returns the projection.
+    pub const fn projection(&self) -> Option<&Projection<'w>> {
+        match self {
+            OtherCase::None => None,
+            OtherCase::Undecided(other) | OtherCase::Doubtful(other) => Some(other),
+        }
+    }
+}
+
 impl<'w> Deref for Draft<'w> {
     type Target = Projection<'w>;
     fn deref(&self) -> &Projection<'w> {
@@ -61,20 +82,16 @@ impl<'w> Draft<'w> {
     /// exact mode: descheduler counts only pods on nodes.
     pub fn new(world: World<'w>) -> Self {
         let projection = Projection::new(world);
-        let (projection, without_undecided) =
+        let (projection, without) =
             if world.policy.forecasts() { projection.with_waiting() } else { (projection, None) };
-        Draft {
-            waiting_is_uncertain: without_undecided.is_some(),
-            without_undecided,
-            ..Draft::of(projection, Vec::new())
-        }
+        let other = without.map_or(OtherCase::None, OtherCase::Doubtful);
+        Draft { other, ..Draft::of(projection, Vec::new()) }
     }
 
     fn of(projection: Projection<'w>, accepted: Vec<Rc<(Candidate, Landing)>>) -> Self {
         Draft {
             projection,
-            without_undecided: None,
-            waiting_is_uncertain: false,
+            other: OtherCase::None,
             accepted,
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
@@ -90,11 +107,8 @@ impl<'w> Draft<'w> {
     /// Returns a copy without refusals and verdicts, to try the effect of a few more moves.
     #[must_use]
     pub fn trial(&self) -> Self {
-        Draft {
-            without_undecided: self.without_undecided.clone(),
-            waiting_is_uncertain: self.waiting_is_uncertain,
-            ..Draft::of(self.projection.clone(), self.accepted.clone())
-        }
+        let other = self.other.clone();
+        Draft { other, ..Draft::of(self.projection.clone(), self.accepted.clone()) }
     }
 
     /// Returns a copy without refusals and verdicts in which every pod that leaves soon has ended,
@@ -156,24 +170,21 @@ impl<'w> Draft<'w> {
         Some((candidate, landing))
     }
 
-    /// Returns the projection in which moves with several possible nodes have not landed anywhere,
-    /// and pods that may wait for something else take no room; `None` without such moves and pods.
-    ///
-    /// The scheduler will find each node as in this draft, as in that projection, or in between.
-    pub const fn without_undecided(&self) -> Option<&Projection<'w>> {
-        self.without_undecided.as_ref()
-    }
-
-    /// Returns true if a move must be good in both forecasts, because nothing is known about pods
-    /// that may wait for something else.
-    pub const fn must_be_good_in_both(&self) -> bool {
-        self.waiting_is_uncertain
+    /// Returns the other projection that the scheduler may find.
+    pub const fn other_case(&self) -> &OtherCase<'w> {
+        &self.other
     }
 
     /// Returns the weight of each forecast. With moves that are undecided, either forecast may
     /// hold.
     pub const fn forecast_weight(&self) -> f64 {
-        if self.without_undecided.is_some() && !self.must_be_good_in_both() { 0.5 } else { 1.0 }
+        if matches!(self.other, OtherCase::Undecided(_)) { 0.5 } else { 1.0 }
+    }
+
+    /// Returns the nodes that may take the replacement of a move with several possible nodes.
+    pub fn undecided_nodes(&self) -> BTreeSet<NodeId> {
+        let undecided = self.landings().filter(|landing| landing.is_undecided());
+        undecided.flat_map(|landing| landing.possible_nodes.iter().copied()).collect()
     }
 
     /// Returns the nodes where the moves so far may land.
@@ -189,10 +200,10 @@ impl<'w> Draft<'w> {
         let snapshot = self.world.snapshot;
         let in_turn = scheduler::in_turn(snapshot, snapshot.pod(candidate.pod));
         let undecided = landing.is_undecided() || in_turn;
-        if undecided && self.without_undecided.is_none() {
-            self.without_undecided = Some(self.projection.clone());
+        if undecided && matches!(self.other, OtherCase::None) {
+            self.other = OtherCase::Undecided(self.projection.clone());
         }
-        if let Some(without) = &mut self.without_undecided {
+        if let OtherCase::Undecided(without) | OtherCase::Doubtful(without) = &mut self.other {
             let nowhere = Landing { starts: landing.starts.clone(), ..Landing::default() };
             let landing = if undecided { &nowhere } else { &landing };
             without.book(candidate.pod, landing);
@@ -256,7 +267,7 @@ impl<'w> Draft<'w> {
 
     /// Returns the work of the forecast for a candidate, in nodes.
     pub fn forecast_work(&self) -> usize {
-        let forecasts = 1 + usize::from(self.without_undecided.is_some());
+        let forecasts = 1 + usize::from(self.other.projection().is_some());
         forecasts * self.world.snapshot.nodes.len()
     }
 

@@ -253,7 +253,8 @@ impl<'w> Placement<'w> {
 pub struct Landing {
     /// The node that takes the load; `None` without a forecast, and if no node can run it.
     pub on: Option<NodeId>,
-    /// Every node that may win, the most likely first.
+    /// Every node that may win, the most likely first. Nodes that only a second forecast names come
+    /// last.
     pub possible_nodes: Vec<NodeId>,
     /// Where the scheduler may start its next search; `None` if that is not known.
     pub starts: Option<Starts>,
@@ -266,7 +267,7 @@ impl Landing {
     }
 
     /// Returns the node that takes the load, or else the likeliest one.
-    pub fn likeliest(&self) -> Option<NodeId> {
+    pub fn expected(&self) -> Option<NodeId> {
         self.on.or_else(|| self.possible_nodes.first().copied())
     }
 

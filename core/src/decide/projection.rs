@@ -1,6 +1,5 @@
 //! The cluster as it is after some moves: where its pods are, and the load of each node.
 
-use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -36,8 +35,6 @@ pub struct Projection<'w> {
     undecided: Vec<(PodId, Rc<[NodeId]>)>,
     /// For each node, the usage of the pods that are expected elsewhere but may land there.
     undecided_usage: Vec<Measure>,
-    /// The nodes where moved pods with several possible nodes may land.
-    undecided_nodes: BTreeSet<NodeId>,
     tables: Rc<Tables>,
 }
 
@@ -90,7 +87,6 @@ impl<'w> Projection<'w> {
             requested,
             undecided: Vec::new(),
             undecided_usage: vec![Measure::default(); snapshot.nodes.len()],
-            undecided_nodes: BTreeSet::new(),
             tables: Rc::default(),
             world,
         }
@@ -100,8 +96,7 @@ impl<'w> Projection<'w> {
     pub fn book(&mut self, pod: PodId, landing: &Landing) {
         self.placement.book(pod, landing);
         self.book_undecided(pod, landing);
-        let (facts, used) =
-            (self.world.snapshot.pod(pod), self.world.usage.pod(pod).unwrap_or_default());
+        let (facts, used) = (self.world.snapshot.pod(pod), self.world.usage.pod_on_node(pod));
         // A finished pod takes no load along: the load of its node does not include it.
         if facts.finished() {
             return;
@@ -121,15 +116,12 @@ impl<'w> Projection<'w> {
 
     /// Books the nodes where a moved pod may land beside the expected one.
     fn book_undecided(&mut self, pod: PodId, landing: &Landing) {
-        if landing.is_undecided() {
-            self.undecided_nodes.extend(&landing.possible_nodes);
-        }
         let elsewhere = landing.possible_nodes.iter().filter(|node| landing.on != Some(**node));
         let mut elsewhere: Vec<NodeId> = elsewhere.copied().collect();
         if elsewhere.is_empty() {
             return;
         }
-        let used = self.world.usage.pod(pod).unwrap_or_default();
+        let used = self.world.usage.pod_on_node(pod);
         for NodeId(node) in &elsewhere {
             self.undecided_usage[*node] = self.undecided_usage[*node].plus(used);
         }
@@ -149,11 +141,6 @@ impl<'w> Projection<'w> {
     /// Every forecast asks for it on each possible node, so the pods are not summed again.
     pub fn undecided_usage(&self, node: NodeId) -> Measure {
         self.undecided_usage[node.0]
-    }
-
-    /// Returns the nodes that may take the replacement of a move with several possible nodes.
-    pub const fn undecided_nodes(&self) -> &BTreeSet<NodeId> {
-        &self.undecided_nodes
     }
 
     /// Returns a copy in which every pod that leaves soon has ended, as in a later cycle.

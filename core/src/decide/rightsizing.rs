@@ -167,8 +167,9 @@ impl<'w, 's> WorkloadPods<'w, 's> {
     }
 
     fn add(&mut self, pod: &'w Pod, measured: Option<MeasuredPod<'s>>) {
-        // In a rollout, the requests of the newest pods are the ones that stay.
-        if (pod.created, &pod.name) >= (self.newest.created, &self.newest.name) {
+        // In a rollout, the requests of the newest pods are the ones that stay. Pods come in the
+        // order of names, so the last of equally new ones counts.
+        if pod.created >= self.newest.created {
             self.newest = pod;
         }
         self.known.extend(measured);

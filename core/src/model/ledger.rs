@@ -238,10 +238,8 @@ impl Ledger {
     /// Returns the number of evicted pods of a workload whose replacements are not known to be
     /// Ready.
     pub fn away(&self, workload: &OwnerKey) -> u32 {
-        let unsettled = |e: &&Entry| {
-            e.workload == *workload && !matches!(e.state, State::Watched | State::Settled(_))
-        };
-        u32::try_from(self.entries.iter().filter(unsettled).count()).unwrap_or(u32::MAX)
+        let away = |e: &&Entry| e.workload == *workload && e.state != State::Watched;
+        u32::try_from(self.replacing().filter(away).count()).unwrap_or(u32::MAX)
     }
 
     /// Returns the number of evictions decided in the minute before `now`.

@@ -110,7 +110,8 @@ pub struct Readings {
     pub skipped: SkippedSamples,
 }
 
-/// Usage smoothed over the window, by position in one snapshot.
+/// The usage that decides, by position in one snapshot: what the trend or the learned hours expect,
+/// or else the smoothed samples.
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
     /// Usage per node: the sum over its pods, plus the remainder that belongs to no pod.
@@ -126,7 +127,7 @@ pub struct Usage {
     pub readings: Vec<Option<Measure>>,
     /// The average of the totals per node that descheduler keeps of metrics.k8s.io.
     pub collected: Vec<Option<Measure>>,
-    /// Present usage of nodes and pods, if `nodes` and `pods` are expectations.
+    /// The smoothed samples of nodes and pods, if `nodes` and `pods` are expectations.
     pub present: Option<Box<PresentUsage>>,
 }
 
@@ -136,8 +137,6 @@ pub struct Usage {
 pub struct PresentUsage {
     /// The period after now for which usage is expected.
     pub ahead: SignedDuration,
-    /// The period after now for which the trend says what is expected, if trends are followed.
-    pub trend_ahead: Option<SignedDuration>,
     /// Usage per node.
     pub nodes: Vec<NodeUsage>,
     /// Usage per pod.
@@ -149,7 +148,7 @@ pub struct PresentUsage {
 /// The usage of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeUsage {
-    /// The sum over the pods that stay on the node, plus the smoothed remainder.
+    /// The sum over the pods that stay on the node, plus what belongs to no pod.
     Known(Measure),
     /// Too little is known.
     Unknown(Unmeasured),
@@ -158,7 +157,7 @@ pub enum NodeUsage {
 /// The usage of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodUsage {
-    /// Smoothed over enough samples.
+    /// Follows from enough samples.
     Known(Measure),
     /// Estimated because the pod is too new to have samples: the typical usage of its siblings.
     Estimated(Measure),
@@ -167,6 +166,18 @@ pub enum PodUsage {
     Assumed(Measure),
     /// Too little is known. The last known usage still counts on its node.
     Unknown(Unmeasured, Measure),
+}
+
+impl PodUsage {
+    /// Returns the pod's part of its node's usage. For unknown usage, the last known value counts.
+    pub const fn on_node(&self) -> Measure {
+        match self {
+            PodUsage::Known(used)
+            | PodUsage::Estimated(used)
+            | PodUsage::Assumed(used)
+            | PodUsage::Unknown(_, used) => *used,
+        }
+    }
 }
 
 impl Usage {
@@ -186,11 +197,6 @@ impl Usage {
             Some(NodeUsage::Known(used)) => Some((*used, present.ahead)),
             Some(NodeUsage::Unknown(_)) | None => None,
         }
-    }
-
-    /// Returns the period for which the trend says what is expected.
-    pub fn trend_ahead(&self) -> Option<SignedDuration> {
-        self.present.as_ref()?.trend_ahead
     }
 
     /// Returns the present usage of a pod, if known or estimated; `None` if the known usage is the
@@ -226,6 +232,11 @@ impl Usage {
             Some(NodeUsage::Unknown(why)) => Some(why.clone()),
             None => Some(Unmeasured::Missing),
         }
+    }
+
+    /// Returns a pod's part of its node's usage. For unknown usage, the last known value counts.
+    pub fn pod_on_node(&self, id: PodId) -> Measure {
+        self.pods.get(id.0).map(PodUsage::on_node).unwrap_or_default()
     }
 
     /// Returns the usage of a pod, if known or estimated.

@@ -9,7 +9,7 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, Evictable};
 use crate::values::{Ratio, ResourceId};
 
-/// A pod that a strategy proposes to move.
+/// A pod that a strategy names to the gates.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// The pod.

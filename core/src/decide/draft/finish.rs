@@ -35,7 +35,7 @@ impl Draft<'_> {
             pod: pod.name.clone(),
             uid: pod.uid.clone(),
             node: node_name(snapshot, pod),
-            to: landing.likeliest().map(|n| snapshot.node(n).name.clone()),
+            to: landing.expected().map(|n| snapshot.node(n).name.clone()),
             possible_nodes: landing
                 .possible_nodes
                 .iter()

@@ -115,8 +115,8 @@ impl Draft<'_> {
         };
         let lasts = ahead.as_secs_f64() / 60.0;
         // The mean of a period that begins now is the value in its middle.
-        let (slope, growth) =
-            if lasts > 0.0 { ((before - present) / (lasts / 2.0), GROWTH) } else { (0.0, 1.0) };
+        let slope = if lasts > 0.0 { (before - present) / (lasts / 2.0) } else { 0.0 };
+        let growth = if usage.error(node).is_some() { GROWTH } else { 1.0 };
         let deviation = share(self.deviation(node, resource, Basis::Actual))?;
         Some(NextHour { now: present + load - before, slope, lasts, deviation: deviation * growth })
     }

@@ -23,7 +23,7 @@ pub(super) fn admit(
     draft: &Draft<'_>,
     landing: &Landing,
 ) -> Result<(), BadLanding> {
-    let before: &Projection<'_> = draft.without_undecided().unwrap_or(draft);
+    let before: &Projection<'_> = draft.other_case().projection().unwrap_or(draft);
     for later in Later::all(draft) {
         let shared = landing.possible_nodes.iter().filter(|node| later.nodes.contains(node));
         for node in shared {

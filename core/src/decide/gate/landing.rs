@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::decide::draft::{Candidate, DestinationLimits, Draft, Prospect};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft, OtherCase, Prospect};
 use crate::decide::placement::Landing;
 use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast, PossibleNode};
@@ -76,11 +76,12 @@ pub(super) fn find_by(
     };
     let mut risk = outcome.add(case, None);
     outcome.landing.starts.clone_from(&forecast.starts);
-    if let Some(without) = draft.without_undecided() {
+    if let Some(without) = draft.other_case().projection() {
         let forecast = scheduler::forecast(without, candidate.pod);
         let case = LandingCase { projection: without, forecast: &forecast, ..case };
-        let other = outcome.add(case, Some(draft.undecided_nodes()));
-        risk = if draft.must_be_good_in_both() { risk.or(other) } else { risk.plus(other) };
+        let other = outcome.add(case, Some(&draft.undecided_nodes()));
+        let doubtful = matches!(draft.other_case(), OtherCase::Doubtful(_));
+        risk = if doubtful { risk.or(other) } else { risk.plus(other) };
     }
     let Risk { bad, loss } = risk;
     // The probabilities mean something only if the scores of the scheduler are known.
@@ -148,7 +149,8 @@ fn added_excess(
 ) -> f64 {
     let added = |&(resource, target): &(ResourceId, Ratio)| {
         let after = ratio_after(candidate, projection, node, resource, destinations.basis)?;
-        let before = projection.ratio(node, resource, destinations.basis)?;
+        let more = projection.uncounted_load(node, resource, destinations.basis);
+        let before = projection.ratio_with(node, resource, destinations.basis, more)?;
         Some(part_above(after, target).get() - part_above(before, target).get())
     };
     destinations.targets.iter().filter_map(added).sum()

@@ -238,7 +238,7 @@ fn check_limits(
         HotLanding::check(node, above, destinations.basis, false)?;
         largest = ratio.at_least(largest);
     }
-    // This check is the last one: a caller that ignores this flaw must not miss another.
+    // This check comes last: a caller that ignores this flaw must not miss one of the above.
     debug_assert!(destinations.nodes.is_sorted());
     if destinations.nodes.binary_search(&node).is_ok() {
         Ok(largest)
@@ -357,13 +357,8 @@ fn ratio_beside(
     basis: Basis,
     more: Amount,
 ) -> Option<Ratio> {
-    let own = projection.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
-    let mut more = more.plus(own);
-    if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
-        let uncounted = projection.uncounted(node).iter();
-        let weights = uncounted.filter_map(|p| projection.weight(*p, resource, basis));
-        more = more.plus(weights.sum());
-    }
+    let own = projection.last_weight(candidate.pod, resource, basis);
+    let more = more.plus(own).plus(projection.uncounted_load(node, resource, basis));
     projection.ratio_with(node, resource, basis, more)
 }
 

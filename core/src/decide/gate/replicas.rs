@@ -17,7 +17,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Ok(());
     }
     let least = least_replicas(pod, candidate.rules(draft.world), draft);
-    let replicas = snapshot.alike(pod).filter(|(_, pod)| pod.stays()).count();
+    // No more of them are counted than are needed: a workload may have thousands.
+    let needed = usize::try_from(least).unwrap_or(usize::MAX);
+    let replicas = snapshot.alike(pod).filter(|(_, pod)| pod.stays()).take(needed).count();
     enough(u32::try_from(replicas).unwrap_or(u32::MAX), least)?;
     Ok(ready_replicas(candidate.pod, least.saturating_sub(1), draft)?)
 }

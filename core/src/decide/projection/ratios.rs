@@ -50,6 +50,20 @@ impl<'w> Projection<'w> {
         }
     }
 
+    /// Returns the load that a pod takes along, or took when its usage was last known.
+    pub fn last_weight(&self, pod: PodId, resource: ResourceId, basis: Basis) -> Amount {
+        let last = || self.world.usage.pod_on_node(pod).of(resource);
+        self.weight(pod, resource, basis).or_else(last).unwrap_or_default()
+    }
+
+    /// Returns the usage of the pods that the load of a node does not count yet or no longer.
+    pub fn uncounted_load(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Amount {
+        if basis != Basis::Actual || ![ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
+            return Amount::ZERO;
+        }
+        self.uncounted(node).iter().filter_map(|pod| self.weight(*pod, resource, basis)).sum()
+    }
+
     /// Returns an amount as a share of a node's allocatable; `None` if the node has none of the
     /// resource.
     pub fn share(&self, node: NodeId, resource: ResourceId, amount: Amount) -> Option<Ratio> {

@@ -16,7 +16,7 @@ use crate::decide::draft::Draft;
 use crate::decide::gate;
 use crate::decide::scheduler;
 use crate::decide::strategy::high_node_utilization::room::Room;
-use crate::decide::strategy::high_node_utilization::{goes_with_its_node, is_empty, unremovable};
+use crate::decide::strategy::high_node_utilization::{has_to_leave, is_empty, unremovable};
 use crate::model::plan::{
     Class, Disruption, Refusal, Replacement, SteerReason, SteerValue, Verdict,
 };
@@ -47,7 +47,7 @@ pub(super) fn choose(
                 sources.retain(|node| !needed.contains(node));
                 chosen.add(now, verdicts, &sources, has_taint, &room);
             }
-            let leaving = leaving(now, &chosen.nodes[before..]);
+            let leaving = leaving(now, &room, &chosen.nodes[before..]);
             let stay = now.world.snapshot.node_ids();
             full.extend(stay.filter(|node| {
                 let full = landings.too_hot.contains(node) || has(*node, SteerValue::Full);
@@ -64,15 +64,14 @@ pub(super) fn choose(
 }
 
 /// The pods that have to leave these nodes.
-fn leaving(now: &Draft<'_>, nodes: &[(NodeId, SteerReason)]) -> Vec<PodId> {
-    let snapshot = now.world.snapshot;
+fn leaving(now: &Draft<'_>, room: &Room<'_>, nodes: &[(NodeId, SteerReason)]) -> Vec<PodId> {
     let pods = nodes.iter().flat_map(|(node, _)| now.pods_on(*node));
-    pods.filter(|pod| !goes_with_its_node(snapshot.pod(*pod))).collect()
+    pods.filter(|pod| has_to_leave(room.rule, now.world.snapshot.pod(*pod))).collect()
 }
 
 /// Whether one of the pods fits on a node by requests but not by usage. A scheduler that packs
 /// would place it there.
-fn is_full(now: &Draft<'_>, room: &Room, node: NodeId, leaving: &[PodId]) -> bool {
+fn is_full(now: &Draft<'_>, room: &Room<'_>, node: NodeId, leaving: &[PodId]) -> bool {
     leaving
         .iter()
         .any(|pod| !room.stays_cool(now, *pod, node) && scheduler::fits(now, *pod, node).is_ok())
@@ -92,7 +91,7 @@ impl Chosen<'_> {
         verdicts: &[Verdict],
         sources: &[NodeId],
         has_taint: impl Fn(NodeId) -> bool,
-        room: &Room,
+        room: &Room<'_>,
     ) {
         let mut takers = of_class(now, verdicts, &Class::InUse);
         takers.retain(|node| !self.contains(*node));
@@ -101,16 +100,18 @@ impl Chosen<'_> {
             if filled.contains(&source) || self.contains(source) {
                 continue;
             }
+            let leaving = leaving_pods(&self.ahead, room, source, has_taint(source));
+            let Some(leaving) = leaving else {
+                continue;
+            };
             // Nodes in use come first, then underused nodes, the fullest first. Nodes with the
-            // taint come last:
-            // a node that receives pods is not emptied, so the taints would wander.
+            // taint come last: a node that receives pods is not emptied, so the taints would
+            // wander.
             let mut fuller: Vec<NodeId> = sources[behind + 1..].iter().rev().copied().collect();
             fuller.retain(|n| !is_empty(now.world.snapshot, *n));
             fuller.sort_by_key(|n| has_taint(*n));
             let destinations: Vec<NodeId> = takers.iter().chain(&fuller).copied().collect();
-            let leaving = leaving_pods(&self.ahead, room.position, source, has_taint(source));
-            let emptied = leaving.and_then(|pods| empty(&self.ahead, room, pods, &destinations));
-            if let Some((after, landings)) = emptied {
+            if let Some((after, landings)) = empty(&self.ahead, room, leaving, &destinations) {
                 let why =
                     if landings.is_empty() { SteerReason::Empty } else { SteerReason::Emptying };
                 self.nodes.push((source, why));
@@ -145,7 +146,7 @@ fn sources(
 /// where one of these pods has room. An empty one is better than one that still has pods.
 fn needed(
     now: &Draft<'_>,
-    room: &Room,
+    room: &Room<'_>,
     sources: &[NodeId],
     stuck: &BTreeMap<NodeId, Vec<PodId>>,
     has_taint: impl Fn(NodeId) -> bool,
@@ -183,26 +184,27 @@ fn fullness(now: &Draft<'_>, node: NodeId) -> Ratio {
 /// remove the node.
 fn leaving_pods(
     ahead: &Draft<'_>,
-    position: usize,
+    room: &Room<'_>,
     source: NodeId,
     has_taint: bool,
 ) -> Option<Vec<PodId>> {
     let snapshot = ahead.world.snapshot;
     let pods = ahead.pods_on(source);
-    let mut pods: Vec<PodId> = pods.filter(|pod| !goes_with_its_node(snapshot.pod(*pod))).collect();
+    let mut pods: Vec<PodId> =
+        pods.filter(|pod| has_to_leave(room.rule, snapshot.pod(*pod))).collect();
     if unremovable(ahead, source, &pods).is_some() {
         return None;
     }
     // Large pods first, because small ones fit into the remaining gaps.
     pods.sort_by_key(|p| (Reverse(snapshot.pod(*p).requests[ResourceId::CPU]), *p));
-    let may_go = |pod: &PodId| may_go(ahead, position, *pod, has_taint);
+    let may_go = |pod: &PodId| may_go(ahead, room.position, *pod, has_taint);
     pods.iter().all(may_go).then_some(pods)
 }
 
 /// The draft with these pods elsewhere, and where they go; `None` if one of them has no room.
 fn empty<'w>(
     ahead: &Draft<'w>,
-    room: &Room,
+    room: &Room<'_>,
     pods: Vec<PodId>,
     destinations: &[NodeId],
 ) -> Option<(Draft<'w>, Vec<NodeId>)> {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::model::plan::{Class, Idle, NotSelected, Reason};
-use crate::model::snapshot::facts::NotSafeToEvict;
+use crate::model::snapshot::facts::{NotSafeToEvict, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::{HighNodeUtilization, Rule};
 use crate::values::{Ratio, ResourceId};
@@ -186,6 +186,20 @@ pub fn goes_with_its_node(pod: &Pod) -> bool {
         || pod.annotations.static_pod
         || pod.owners.iter().any(|o| o.kind == "DaemonSet");
     of_the_node || !pod.stays()
+}
+
+/// Whether a pod stays on an emptied node because it requests none of the resources that have a
+/// threshold.
+pub fn requests_nothing(rule: &HighNodeUtilization, pod: &Pod) -> bool {
+    let containers = pod.containers.iter().filter(|c| c.role != Role::Ephemeral);
+    let mut requested = containers.flat_map(|c| &c.requested);
+    let has_threshold = |name| rule.thresholds.iter().any(|(threshold, _)| threshold == name);
+    rule.only_thresholding_resources && !requested.any(has_threshold)
+}
+
+/// Whether a pod has to leave a node that is emptied.
+pub fn has_to_leave(rule: &HighNodeUtilization, pod: &Pod) -> bool {
+    !goes_with_its_node(pod) && !requests_nothing(rule, pod)
 }
 
 /// Whether no pod has to leave a node before it counts as empty.

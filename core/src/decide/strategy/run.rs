@@ -123,7 +123,7 @@ impl StrategyRun<'_, '_> {
         }
         Some(PodVerdict::Moved {
             reason: candidate.reason.clone(),
-            to: landing.likeliest().map(|node| snapshot.node(node).name.clone()),
+            to: landing.expected().map(|node| snapshot.node(node).name.clone()),
             aim: candidate.reason.aim(snapshot.pod(pod).finished()),
             saves: candidate.saves,
             worth: after.worth(candidate),

@@ -134,8 +134,8 @@ impl ResourceExcess {
         let now = projection.share(node, self.above.resource, now)?;
         let by_trend = load_basis == LoadBasis::Trend;
         let error = by_trend.then_some(self.variation);
-        let ahead = usage.trend_ahead().filter(|_| by_trend).unwrap_or(ahead);
-        Some(Expected { now, ahead, error })
+        let look_ahead = projection.world.policy.usage.look_ahead().filter(|_| by_trend);
+        Some(Expected { now, ahead: look_ahead.unwrap_or(ahead), error })
     }
 
     /// Whether the excess is a small part of the variation, so that it may be gone in a few

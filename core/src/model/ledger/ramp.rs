@@ -88,8 +88,7 @@ impl Ledger {
 
     /// Returns true if the result of an eviction of the workload is not known yet.
     pub fn has_unsettled_eviction(&self, workload: &OwnerKey) -> bool {
-        let unsettled = |e: &Entry| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear;
-        self.entries.iter().any(|e| e.workload == *workload && unsettled(e))
+        self.replacing().any(|e| e.workload == *workload)
     }
 }
 

@@ -132,7 +132,7 @@ impl Ledger {
     }
 
     /// Evictions whose replacements are not settled yet.
-    fn replacing(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn replacing(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|e| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear)
     }
 

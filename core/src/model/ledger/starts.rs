@@ -34,8 +34,8 @@ const LONGEST: SignedDuration = SignedDuration::from_mins(55);
 pub struct StartTimes(BTreeMap<OwnerKey, Vec<u32>>);
 
 impl StartTimes {
-    /// Reads the stored format. Text that cannot be read counts as nothing learned, because
-    /// nothing depends on it but the time that a plan expects.
+    /// Reads the stored format. Text that cannot be read counts as nothing learned: without it, no
+    /// move is refused because its replacement starts slowly.
     pub fn parse(text: &str) -> Self {
         let mut starts: Self = serde_json::from_str(text).unwrap_or_default();
         for times in starts.0.values_mut() {
@@ -149,9 +149,13 @@ impl Ledger {
     }
 
     /// Learns from replacements that were not Ready in time how long they really take, as long as
-    /// their evictions are remembered.
+    /// their evictions are remembered, and no later one of the workload has taught another time.
     pub(super) fn learn_late_starts(&mut self, snapshot: &Snapshot, now: jiff::Timestamp) {
-        let late = |e: &&Entry| e.state == State::Settled(Ending::NeverReady);
+        let is_last = |entry: &Entry| {
+            let mut others = self.entries.iter().filter(|e| e.workload == entry.workload);
+            others.all(|e| e.at <= entry.at)
+        };
+        let late = |e: &&Entry| e.state == State::Settled(Ending::NeverReady) && is_last(e);
         for entry in self.entries.iter().filter(late) {
             if entry.replacement(snapshot).is_some() {
                 self.starts.raise(&entry.workload, entry.took(snapshot, now));

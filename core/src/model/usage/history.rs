@@ -379,15 +379,3 @@ fn guests<'r>(
     let departed = departed.into_iter().flatten().copied();
     departed.filter(|(_, own)| own.reaches(sample.at)).collect()
 }
-
-impl PodUsage {
-    /// Returns the pod's part of its node's usage. For unknown usage, the last known value counts.
-    const fn on_node(&self) -> Measure {
-        match self {
-            PodUsage::Known(used)
-            | PodUsage::Estimated(used)
-            | PodUsage::Assumed(used)
-            | PodUsage::Unknown(_, used) => *used,
-        }
-    }
-}

@@ -52,8 +52,7 @@ impl EmptyingRule<'_> {
                 if nodes.filled.contains(&source) {
                     continue;
                 }
-                let destinations = nodes.destinations(&ahead, source);
-                match self.empty(&ahead, source, &destinations, search) {
+                match self.empty(&ahead, source, nodes, search) {
                     Ok(emptied) => {
                         if !emptied.landings.is_empty() {
                             nodes.emptied(source, emptied.landings);
@@ -90,13 +89,11 @@ impl EmptyingRule<'_> {
         &self,
         ahead: &Draft<'d>,
         source: NodeId,
-        destinations: &[NodeId],
+        nodes: &EmptyingNodes,
         search: &mut Search,
     ) -> Result<Emptied<'d>, Refusals> {
         let snapshot = ahead.world.snapshot;
-        let limits = self.limits(destinations);
-        let reason = self.reason(ahead, source);
-        let candidate = |pod: PodId| self.candidate(pod, &reason, &limits);
+        let counted = |pod: PodId| self.counted(pod);
         let (mut pods, held) = self.pods(ahead, source);
         // Large pods first, because small ones fit into the remaining gaps. Replacements that are
         // created in turn come last.
@@ -107,21 +104,23 @@ impl EmptyingRule<'_> {
         let refused = |first: PodId, why: Refusal| {
             let not_alone = Stop::NotAlone(snapshot.pod(first).name.clone());
             let others = pods.iter().filter(|pod| **pod != first);
-            let others = others.map(|pod| (candidate(*pod), not_alone.clone().into()));
-            others.chain([(candidate(first), why)]).collect()
+            let others = others.map(|pod| (counted(*pod), not_alone.clone().into()));
+            others.chain([(counted(first), why)]).collect()
         };
         let mut held = held.into_iter();
         if let Some((first, why)) = held.next() {
             let mut refusals: Refusals = refused(first, why);
-            refusals.extend(held.map(|(pod, why)| (candidate(pod), why)));
+            refusals.extend(held.map(|(pod, why)| (counted(pod), why)));
             return Err(refusals);
         }
         if let Some(why) = unremovable(ahead, source, &pods) {
             let why = Refusal::from(Stop::Unremovable(why));
-            return Err(pods.iter().map(|p| (candidate(*p), why.clone())).collect());
+            return Err(pods.iter().map(|p| (counted(*p), why.clone())).collect());
         }
-        let (after, moves, mut waiting) =
-            land_all(ahead, pods.iter().map(|p| candidate(*p)), search);
+        let destinations = nodes.destinations(ahead, source);
+        let (limits, reason) = (self.limits(&destinations), self.reason(ahead, source));
+        let candidates = pods.iter().map(|pod| self.candidate(*pod, &reason, &limits));
+        let (after, moves, mut waiting) = land_all(ahead, candidates, search);
         let may_wait = |(_, why): &(Candidate, Refusal)| {
             is_steered(ahead, source) && why.lies_in_the_landing()
         };
@@ -131,7 +130,7 @@ impl EmptyingRule<'_> {
         }
         let (mut after, moves) = in_eviction_order(ahead, moves, after, search);
         for (candidate, why) in &waiting {
-            if !self.reserve(&mut after, candidate.pod, destinations) {
+            if !self.reserve(&mut after, candidate.pod, &destinations) {
                 return Err(refused(candidate.pod, why.clone()));
             }
         }

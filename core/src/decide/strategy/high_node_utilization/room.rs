@@ -11,18 +11,20 @@ use crate::values::{Ratio, ResourceId};
 
 /// The limits of a node that receives pods of emptied nodes.
 #[derive(Debug)]
-pub struct Room {
+pub struct Room<'r> {
     /// The position of the strategy in the policy.
     pub position: usize,
+    /// The strategy.
+    pub rule: &'r HighNodeUtilization,
     /// The highest usage of a node.
     pub(super) ceilings: Rc<[(ResourceId, Ratio)]>,
 }
 
-impl Room {
+impl<'r> Room<'r> {
     /// Returns the limits of a rule, without resources that the cluster does not have.
-    pub fn new(draft: &Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
+    pub fn new(draft: &Draft<'_>, position: usize, rule: &'r HighNodeUtilization) -> Self {
         let resources = &draft.world.snapshot.resources;
-        Room { position, ceilings: resources.known(&rule.ceilings).collect() }
+        Room { position, rule, ceilings: resources.known(&rule.ceilings).collect() }
     }
 
     /// Returns true if the node's usage with the pod is at most its ceilings and the targets of the

@@ -7,23 +7,20 @@ use crate::decide::gate;
 use crate::decide::strategy::listing::not_moved;
 use crate::decide::targets::judged;
 use crate::model::plan::{NoGain, NotSelected, Reason};
-use crate::model::snapshot::facts::Role;
-use crate::model::snapshot::{NodeId, Pod, PodId};
+use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, HighNodeUtilization};
 use crate::values::{Ratio, ResourceId};
 
-use super::goes_with_its_node;
 use super::room::Room;
+use super::{goes_with_its_node, requests_nothing};
 
 /// The rule, with the resources of this cluster.
 #[derive(Debug)]
 pub(super) struct EmptyingRule<'w> {
-    position: usize,
-    rule: &'w HighNodeUtilization,
     thresholds: Vec<(ResourceId, Ratio)>,
     /// No destination may be fuller than this by the rule's basis.
     targets: Rc<[(ResourceId, Ratio)]>,
-    room: Room,
+    room: Room<'w>,
 }
 
 impl<'w> EmptyingRule<'w> {
@@ -31,8 +28,6 @@ impl<'w> EmptyingRule<'w> {
         let resources = &draft.world.snapshot.resources;
         let thresholds: Vec<_> = resources.known(&rule.thresholds).collect();
         EmptyingRule {
-            position,
-            rule,
             targets: thresholds.iter().map(|(r, _)| (*r, Ratio::ONE)).collect(),
             thresholds,
             room: Room::new(draft, position, rule),
@@ -40,7 +35,7 @@ impl<'w> EmptyingRule<'w> {
     }
 
     pub(super) const fn basis(&self) -> Basis {
-        self.rule.basis
+        self.room.rule.basis
     }
 
     pub(super) fn thresholds(&self) -> &[(ResourceId, Ratio)] {
@@ -54,12 +49,12 @@ impl<'w> EmptyingRule<'w> {
 
     /// Whether a node has any of the resources that have a threshold.
     pub(super) fn judges(&self, draft: &Draft<'_>, node: NodeId) -> bool {
-        judged(draft, node, &self.rule.thresholds)
+        judged(draft, node, &self.room.rule.thresholds)
     }
 
     /// The names of the resources that have a threshold.
     pub(super) fn weighs(&self) -> Vec<String> {
-        self.rule.thresholds.iter().map(|(name, _)| name.to_owned()).collect()
+        self.room.rule.thresholds.iter().map(|(name, _)| name.to_owned()).collect()
     }
 
     /// Whether a node is at or below every threshold that it is judged by.
@@ -79,10 +74,10 @@ impl<'w> EmptyingRule<'w> {
         nodes.sort_by(|a, b| fullness(a).order(fullness(b)));
     }
 
-    /// The largest ratio of a node.
+    /// The largest ratio of a node. One of unknown usage counts as full, not as empty.
     fn fullness(&self, draft: &Draft<'_>, node: NodeId, basis: Basis) -> Ratio {
         let ratios = self.thresholds.iter().filter_map(|(r, _)| draft.ratio(node, *r, basis));
-        ratios.max_by(|a, b| a.order(*b)).unwrap_or_default()
+        ratios.max_by(|a, b| a.order(*b)).unwrap_or(Ratio::ONE)
     }
 
     /// Decides about a pod on a node that is to be emptied.
@@ -91,24 +86,16 @@ impl<'w> EmptyingRule<'w> {
         if goes_with_its_node(facts) {
             return Err(NotSelected::GoesWithNode);
         }
-        if self.rule.only_thresholding_resources && !self.requests_any(facts) {
+        if requests_nothing(self.room.rule, facts) {
             return Err(NotSelected::RequestsNothing);
         }
         not_moved(draft, pod)?;
-        match gate::evictable(pod, self.position, draft) {
+        match gate::evictable(pod, self.room.position, draft) {
             Err(why) if !why.waits_for_its_turn(draft.world.policy.interval) => {
                 Err(NotSelected::MayNotGo(Box::new(why)))
             }
             Ok(()) | Err(_) => Ok(()),
         }
-    }
-
-    /// Whether a pod requests one of the resources that have a threshold.
-    fn requests_any(&self, pod: &Pod) -> bool {
-        let containers = pod.containers.iter().filter(|c| c.role != Role::Ephemeral);
-        let mut requested = containers.flat_map(|c| &c.requested);
-        let thresholds = &self.rule.thresholds;
-        requested.any(|name| thresholds.iter().any(|(threshold, _)| threshold == name))
     }
 
     /// Places a pod on a destination that has room for it; false if none has.
@@ -136,6 +123,11 @@ impl<'w> EmptyingRule<'w> {
         }
     }
 
+    /// A pod that stays.
+    pub(super) fn counted(&self, pod: PodId) -> Candidate {
+        Candidate::counted(pod, self.room.position)
+    }
+
     /// A pod as a candidate within these limits.
     pub(super) fn candidate(
         &self,
@@ -143,6 +135,6 @@ impl<'w> EmptyingRule<'w> {
         reason: &Reason,
         limits: &DestinationLimits,
     ) -> Candidate {
-        Candidate::new(pod, self.position, reason.clone()).within(limits.clone())
+        Candidate::new(pod, self.room.position, reason.clone()).within(limits.clone())
     }
 }

@@ -160,16 +160,16 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
     fn light_pods(&self, node: NodeId, now: &Draft<'_>) -> Vec<PodId> {
         let remaining = self.run.remaining(self.draft, node);
         let here = remaining.filter(|pod| !now.moves(*pod));
-        let light = descending(here.map(|pod| (self.lightness(node, pod), pod)));
+        let light = descending(here.filter_map(|pod| Some((self.lightness(node, pod)?, pod))));
         light.map(|(_, pod)| pod).take(MOST_PODS).collect()
     }
 
-    /// The requests of a pod minus its cpu usage, as shares of its node.
-    fn lightness(&self, node: NodeId, pod: PodId) -> f64 {
+    /// The requests of a pod minus its cpu usage, as shares of its node; `None` if its usage is
+    /// unknown.
+    fn lightness(&self, node: NodeId, pod: PodId) -> Option<f64> {
         let (draft, cpu) = (self.draft, ResourceId::CPU);
-        let usage = draft.weight(pod, cpu, self.run.rule.basis);
-        let usage = draft.share(node, cpu, usage.unwrap_or_default());
-        requests(draft, node, pod).get() - usage.unwrap_or_default().get()
+        let usage = draft.share(node, cpu, draft.weight(pod, cpu, self.run.rule.basis)?)?;
+        Some(requests(draft, node, pod).get() - usage.get())
     }
 
     /// The nodes where a pod may land first: wherever the forecast sees it. A node that becomes

@@ -57,7 +57,7 @@ pub(super) struct SearchState {
     pub(super) work: usize,
     /// The most work of this search, and of the one for moves that are not certain.
     pub(super) most_work: usize,
-    /// The expected number of moves so far that do not help.
+    /// The expected number of moves of hot nodes' pods so far that do not help.
     pub(super) useless: f64,
     /// The most moves after which one is made that is not certain.
     pub(super) pace: usize,

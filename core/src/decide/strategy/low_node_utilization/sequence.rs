@@ -142,8 +142,7 @@ impl LowNodeUtilizationRun<'_> {
             if let Some(candidate) = self.candidate_of(draft, *follower)
                 && let Ok(landing) = gate::landing(&candidate, &later)
             {
-                later.accept(candidate, landing);
-                later = later.later();
+                later = later.later_after(candidate, landing);
             }
         }
         later

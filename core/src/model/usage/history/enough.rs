@@ -35,13 +35,10 @@ impl History {
     }
 
     pub(super) fn smooth_pod(&self, samples: &PodSamples) -> Measure {
-        match self.rules.smoothing {
-            Smoothing::HalfLife(_) | Smoothing::Trend => {
-                samples.average().mean().unwrap_or_default()
-            }
-            Smoothing::Mean | Smoothing::Max | Smoothing::Percentile(_) => {
-                self.smooth(samples.iter())
-            }
+        if self.rules.smoothing.half_life().is_some() {
+            samples.average().mean().unwrap_or_default()
+        } else {
+            self.smooth(samples.iter())
         }
     }
 

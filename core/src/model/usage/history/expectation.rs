@@ -23,7 +23,8 @@ pub(super) struct ExpectedUsage {
 }
 
 impl ExpectedUsage {
-    /// Returns the expectation, given present usage; `None` if nothing has been learned yet.
+    /// Returns the expectation, given the usage that counts without it: what the trend expects, if
+    /// trends are followed, or else the present; `None` if nothing has been learned yet.
     pub(super) fn of(
         snapshot: &Snapshot,
         nodes: &[NodeUsage],

@@ -91,14 +91,12 @@ fn replace(
     ahead: SignedDuration,
     outlook: Option<Outlook>,
 ) {
-    let by_trend = outlook.is_none().then_some(ahead);
     let nodes = with_pods(snapshot, beside, &pods);
     let nodes = std::mem::replace(&mut usage.nodes, nodes);
     let pods = std::mem::replace(&mut usage.pods, pods);
-    let trend_ahead = usage.present.as_ref().map_or(by_trend, |first| first.trend_ahead);
     let earlier = usage.present.take();
     let (nodes, pods) = earlier.map_or((nodes, pods), |first| (first.nodes, first.pods));
-    usage.present = Some(Box::new(PresentUsage { ahead, trend_ahead, nodes, pods, outlook }));
+    usage.present = Some(Box::new(PresentUsage { ahead, nodes, pods, outlook }));
 }
 
 /// The courses of the nodes, if the pods that stay had been on them all the time.
