@@ -152,7 +152,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Stop::Guarded(Box::new(stop(web()))).into(),
         rest(RestCause::Replacement, 8),
         rest(RestCause::Ineffective(2), 18),
-        Temporary::Trial(minutes(2)).into(),
+        Temporary::Trial { watch: minutes(2), within: minutes(2) }.into(),
         Refusal::Stop(Stop::NotWorthIt {
             node: "n1".to_owned(),
             above: NodeMinutes::new(3.0).unwrap(),
@@ -251,7 +251,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Temporary(Temporary::OutsideWindow(_) | Temporary::NeedsApproval { .. }) => {}
         Refusal::Temporary(Temporary::CycleLimit(_) | Temporary::NodeLimit(_)) => {}
         Refusal::Temporary(Temporary::NamespaceLimit(_) | Temporary::RateLimit(_)) => {}
-        Refusal::Temporary(Temporary::WorkloadLimit { .. } | Temporary::Trial(_)) => {}
+        Refusal::Temporary(Temporary::WorkloadLimit { .. } | Temporary::Trial { .. }) => {}
         Refusal::Landing(BadLanding::WouldReturn { .. } | BadLanding::WouldBeHot { .. }) => {}
         Refusal::Landing(BadLanding::WouldBeUnknown(_) | BadLanding::WouldNotHelp { .. }) => {}
         Refusal::Landing(BadLanding::WouldTrade(..) | BadLanding::WouldBeClosed(..)) => {}

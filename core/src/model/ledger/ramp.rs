@@ -86,10 +86,22 @@ impl Ledger {
             && self.entries.iter().any(|e| e.workload == *workload && well(e))
     }
 
-    /// Returns true if the result of an eviction of the workload is not known yet.
-    pub fn has_unsettled_eviction(&self, workload: &OwnerKey) -> bool {
-        let unsettled = |e: &Entry| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear;
-        self.entries.iter().any(|e| e.workload == *workload && unsettled(e))
+    /// Returns how long it may take until the results of all evictions of the workload are known,
+    /// with replacements that have to be Ready for `watch`. `None` if they are.
+    pub fn result_within(
+        &self,
+        workload: &OwnerKey,
+        watch: SignedDuration,
+        cooldown: &Cooldown,
+    ) -> Option<SignedDuration> {
+        let of_workload = |e: &&Entry| e.workload == *workload && e.aim != Aim::Clear;
+        let within = |e: &Entry| match e.state {
+            State::Settled(_) => None,
+            State::Watched => Some(watch),
+            // It is not known when the replacement is Ready.
+            State::Intended | State::Deferred | State::Evicted => Some(longest(watch, cooldown)),
+        };
+        self.entries.iter().filter(of_workload).filter_map(within).max()
     }
 }
 
@@ -128,8 +140,7 @@ impl Entry {
         }
         let is_ready_for = |since: Timestamp| now.duration_since(since.max(pod.created));
         if pod.ready_since().map_or(SignedDuration::ZERO, is_ready_for) < ramp.watch {
-            let longest = patience(cooldown).saturating_add(ramp.watch);
-            return if now.duration_since(self.at) > longest {
+            return if now.duration_since(self.at) > longest(ramp.watch, cooldown) {
                 EntryProgress::Ended(Ending::NeverReady, pod.node)
             } else {
                 EntryProgress::Watched
@@ -166,6 +177,11 @@ impl Entry {
         }
         fewer * 2 > all
     }
+}
+
+/// The time after which a trial ends even if its replacement has not been Ready for long enough.
+fn longest(watch: SignedDuration, cooldown: &Cooldown) -> SignedDuration {
+    patience(cooldown).saturating_add(watch)
 }
 
 fn restarts(pod: &Pod) -> u64 {
