@@ -10,8 +10,8 @@ use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
 use evenkeel::model::plan::{
     BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Class, Disruption, Halt, Idle,
     JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OrderCause, OtherSystem,
-    Outcome, PlacementCause, Protected, Refusal, Removal, Replacement, SteerOutcome, SteerReason,
-    Stop, Temporary, UnknownObjects, Untried,
+    Outcome, PlacementCause, Protected, Refusal, Removal, Replacement, StartFlaw, SteerOutcome,
+    SteerReason, Stop, Temporary, UnknownObjects, Untried,
 };
 use evenkeel::model::snapshot::facts::{Effect, NodeClosure, NotSafeToEvict, Taint};
 use evenkeel::model::snapshot::lacking::Lack;
@@ -95,7 +95,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::Replacement(Replacement::DoesNotStart {
             owner: "ReplicaSet web".to_owned(),
             pod: "web-9".to_owned(),
-            reason: "ImagePullBackOff".to_owned(),
+            flaw: StartFlaw::Waits("ImagePullBackOff".to_owned()),
         }),
         Replacement::MissingPriorityClass("high".to_owned()).into(),
         Protected::UnknownPriority("high".to_owned()).into(),
