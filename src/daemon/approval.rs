@@ -167,7 +167,11 @@ impl Cycle<'_> {
             self.record_request(Ok(()));
             return true;
         }
-        let proposal = Some(plan.proposal()).filter(|proposal| !proposal.moves.is_empty());
+        let mut proposal = Some(plan.proposal()).filter(|proposal| !proposal.moves.is_empty());
+        if let Some(proposal) = &mut proposal {
+            let expires = self.engine.policy().approval.expires;
+            proposal.expires = proposal.at.saturating_add(expires).ok();
+        }
         self.daemon.approvals.waiting.clone_from(&proposal);
         if proposal.is_none() && stored.proposal.is_none() {
             self.record_request(Ok(()));

@@ -389,6 +389,7 @@ async fn what_a_person_was_asked_about_is_not_automatic_before_the_proposal_expi
     fixture.cycle().await;
     let asked = fixture.proposal().await;
     assert_eq!(pods(&asked), ["web-1"]);
+    assert_eq!(asked.expires, Some(asked.at + jiff::SignedDuration::from_hours(1)));
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0", "web-2"]);
     assert_eq!(fixture.proposal().await, asked);
