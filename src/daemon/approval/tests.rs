@@ -460,10 +460,11 @@ async fn nothing_waits_once_a_new_policy_requires_no_approval() {
     fixture.engine.change_policy(policy);
     fixture.cycle().await;
     assert_eq!(fixture.daemon.approvals.waiting, None);
+    assert_eq!(fixture.stored().await.proposal, None);
 }
 
 #[tokio::test]
-async fn without_the_rule_nothing_is_read_or_written() {
+async fn without_the_rule_nothing_is_written() {
     let mut fixture = ApprovalFixture::new("{}").await;
     fixture.cycle().await;
     assert_eq!(fixture.evicted().len(), 2);
