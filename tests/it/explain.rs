@@ -761,6 +761,18 @@ fn a_pod_without_a_creation_time_has_no_age() {
 }
 
 #[test]
+fn a_finished_pod_needs_no_replacement() {
+    let cluster = Cluster::parse("node n1\n web phase=Failed\nnode n2");
+    let policy = parse("strategies: [removeFailedPods]");
+    let (engine, snapshot) = cluster.seen(policy, Ledger::default());
+    let explained = pod(&engine, &snapshot, "web-1");
+    assert!(explained.landing.is_none());
+    let text = explanation_text(&Explanation::Pod(Box::new(explained)), 80);
+    let none = "starts\nnone: the pod has finished and needs no replacement\n\nLedger  ";
+    assert!(text.contains(none), "{text}");
+}
+
+#[test]
 fn the_page_of_a_node() {
     assert_snapshot!(page(EVEN, &Subject::Node("n1".to_owned()), 100), @r"
 Node n1  Ready, 5 pods
