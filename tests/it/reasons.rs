@@ -464,6 +464,7 @@ fn steer_reasons() -> Vec<SteerReason> {
         SteerReason::Enough(3),
         SteerReason::Cooled,
         SteerReason::NotEmptied,
+        SteerReason::Needed("n1".to_owned()),
         SteerReason::NotFull,
         SteerReason::Unsure("left alone: no samples".to_owned()),
         SteerReason::Halted(Box::new(Halt::FewNodes(1))),
