@@ -66,7 +66,7 @@ fn parse(text: &str) -> Result<Proposal, String> {
         return Err("the plan has no evictions".to_owned());
     }
     let (id, at) = (file.id, file.at);
-    Ok(Proposal { id, at, moves })
+    Ok(Proposal { id, at, moves, expires: None })
 }
 
 #[cfg(test)]

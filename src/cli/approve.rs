@@ -3,7 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+
 use crate::cluster::Cluster;
+use crate::cluster::clock;
 use crate::cluster::pauses;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::model::approval::Proposal;
@@ -14,6 +17,7 @@ use super::{Misuse, examples, runtime, screen};
 
 /// The most nodes in a row; the rest is a number.
 const MOST_NODES: usize = 3;
+const IGNORED: &str = "evenkeel ignores an approval of it";
 
 /// Shows the evictions that wait for an approval, or approves them.
 #[derive(Debug, clap::Args)]
@@ -41,9 +45,9 @@ pub(super) fn run(args: &ApproveArgs, out: &mut dyn Write) -> anyhow::Result<()>
         let store = ProposalStore::new(client.clone(), &args.namespace, &args.proposal);
         let stored = store.read().await.map_err(anyhow::Error::msg)?;
         let Some(id) = &args.id else {
-            return Ok(shown(&stored, screen().width));
+            return Ok(shown(&stored, screen().width, clock::now()));
         };
-        let proposal = approvable(&stored, id).map_err(Misuse)?;
+        let proposal = approvable(&stored, id, clock::now()).map_err(Misuse)?;
         let by = pauses::user(client).await;
         let approved = store.approve(&stored, id, by.as_deref()).await;
         approved.map_err(anyhow::Error::msg)?;
@@ -54,10 +58,17 @@ pub(super) fn run(args: &ApproveArgs, out: &mut dyn Write) -> anyhow::Result<()>
     Ok(out.write_all(text.as_bytes())?)
 }
 
-/// The stored proposal, if it has this id.
-fn approvable<'s>(stored: &'s StoredProposal, id: &str) -> Result<&'s Proposal, String> {
+/// The stored proposal, if it has this id and has not expired.
+fn approvable<'s>(
+    stored: &'s StoredProposal,
+    id: &str,
+    now: Timestamp,
+) -> Result<&'s Proposal, String> {
     match &stored.proposal {
-        Some(proposal) if proposal.id == id => Ok(proposal),
+        Some(proposal) if proposal.id == id => match expired(proposal, now) {
+            None => Ok(proposal),
+            Some(at) => Err(format!("proposal {id} expired at {at:.0}: {IGNORED}")),
+        },
         Some(other) => Err(format!(
             "found proposal {}, expected {id}: it was replaced; `evenkeel approve` shows the new \
              one",
@@ -67,22 +78,29 @@ fn approvable<'s>(stored: &'s StoredProposal, id: &str) -> Result<&'s Proposal, 
     }
 }
 
+/// The time at which a proposal expired.
+fn expired(proposal: &Proposal, now: Timestamp) -> Option<Timestamp> {
+    proposal.expires.filter(|at| *at <= now)
+}
+
 /// The proposal as a table.
-fn shown(stored: &StoredProposal, width: usize) -> String {
+fn shown(stored: &StoredProposal, width: usize, now: Timestamp) -> String {
     let Some(proposal) = &stored.proposal else {
         return "nothing waits for an approval\n".to_owned();
     };
-    let Proposal { id, at, moves } = proposal;
+    let Proposal { id, at, moves, .. } = proposal;
     let mut rows = vec![["pod", "node", "may land on", "reason"].map(str::to_owned).to_vec()];
     rows.extend(moves.iter().map(|one| {
         let pod = format!("{}/{}", one.namespace, one.pod);
         let nodes = list(&one.possible_nodes, MOST_NODES);
         vec![pod, one.node.clone(), nodes, one.why.clone()]
     }));
-    let state = match (stored.proposal_if_approved(), &stored.approved_by) {
-        (None, _) => format!("approve with `evenkeel approve {id}`"),
-        (Some(_), Some(by)) => format!("approved by {by}"),
-        (Some(_), None) => "approved".to_owned(),
+    let approved = stored.proposal_if_approved();
+    let state = match (expired(proposal, now), approved, &stored.approved_by) {
+        (Some(at), ..) => format!("expired at {at:.0}: {IGNORED}"),
+        (None, None, _) => format!("approve with `evenkeel approve {id}`"),
+        (None, Some(_), Some(by)) => format!("approved by {by}"),
+        (None, Some(_), None) => "approved".to_owned(),
     };
     let table = Table::new(rows).folded(width).join("\n");
     format!("proposal {id} of {at:.0}\n\n{table}\n\n{state}\n")
@@ -90,10 +108,11 @@ fn shown(stored: &StoredProposal, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-
     use super::*;
     use crate::model::approval::ProposedMove;
+
+    const BEFORE: Timestamp = Timestamp::constant(1_795_752_000, 0);
+    const EXPIRES: Timestamp = Timestamp::constant(1_795_752_001, 0);
 
     fn stored() -> StoredProposal {
         let at: Timestamp = "2026-11-27T03:00:00Z".parse().unwrap();
@@ -106,8 +125,10 @@ mod tests {
             strategy: "lowNodeUtilization".to_owned(),
             why: "cpu of n1 is 71%, above the target of 60%".to_owned(),
         };
+        let mut proposal = Proposal::new(at, vec![one]);
+        proposal.expires = Some(EXPIRES);
         let mut stored = StoredProposal::default();
-        stored.proposal = Some(Proposal::new(at, vec![one]));
+        stored.proposal = Some(proposal);
         stored
     }
 
@@ -115,18 +136,29 @@ mod tests {
     fn a_proposal_says_how_to_approve_it_or_who_has() {
         let mut stored = stored();
         let id = stored.proposal.as_ref().unwrap().id.clone();
-        let waiting = shown(&stored, 100);
+        let waiting = shown(&stored, 100, BEFORE);
         assert!(waiting.contains("shop/web-1"), "{waiting}");
         assert!(waiting.ends_with(&format!("approve with `evenkeel approve {id}`\n")));
         (stored.approved, stored.approved_by) = (Some(id), Some("ada".to_owned()));
-        assert!(shown(&stored, 100).ends_with("approved by ada\n"));
+        assert!(shown(&stored, 100, BEFORE).ends_with("approved by ada\n"));
     }
 
     #[test]
     fn only_the_stored_proposal_can_be_approved() {
-        let error = approvable(&stored(), "000000000000").unwrap_err();
+        let error = approvable(&stored(), "000000000000", BEFORE).unwrap_err();
         assert!(error.contains("it was replaced"), "{error}");
-        let none = approvable(&StoredProposal::default(), "000000000000").unwrap_err();
+        let none = approvable(&StoredProposal::default(), "000000000000", BEFORE).unwrap_err();
         assert!(none.starts_with("found no proposal"), "{none}");
+    }
+
+    #[test]
+    fn a_proposal_that_has_expired_cannot_be_approved() {
+        let stored = stored();
+        let id = &stored.proposal.as_ref().unwrap().id;
+        assert!(approvable(&stored, id, BEFORE).is_ok());
+        let error = approvable(&stored, id, EXPIRES).unwrap_err();
+        let expired = "expired at 2026-11-27T04:00:01Z: evenkeel ignores an approval of it";
+        assert_eq!(error, format!("proposal {id} {expired}"));
+        assert!(shown(&stored, 100, EXPIRES).ends_with(&format!("\n{expired}\n")));
     }
 }

@@ -6,9 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use kube::Client;
 
 use crate::cluster::Cluster;
-use crate::cluster::list::{self, ListedKind};
+use crate::cluster::list::{self, ListError, ListedKind};
 use crate::files::recording::Recording;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::ObjectKind;
@@ -65,7 +66,7 @@ pub(super) fn run(args: &SnapshotArgs, out: &mut dyn Write) -> anyhow::Result<()
 async fn record(args: &SnapshotArgs, source: Option<&HistorySource>) -> anyhow::Result<Recording> {
     let cluster = Cluster::connect(args.kubeconfig.as_deref()).await?;
     let mut recording = Recording::default();
-    list_objects(&cluster, &mut recording).await?;
+    list_objects(cluster.client(), &mut recording).await?;
     for (resource, kind) in [("nodes", "NodeMetrics"), ("pods", "PodMetrics")] {
         let path = format!("/apis/metrics.k8s.io/v1beta1/{resource}");
         match list::pages(cluster.client(), &path).await {
@@ -87,15 +88,19 @@ async fn record(args: &SnapshotArgs, source: Option<&HistorySource>) -> anyhow::
 
 /// Every object that the daemon watches. Fails if a kind cannot be listed without which nothing can
 /// be decided: without PodDisruptionBudgets, a plan would evict protected pods.
-async fn list_objects(cluster: &Cluster, recording: &mut Recording) -> anyhow::Result<()> {
+async fn list_objects(client: &Client, recording: &mut Recording) -> anyhow::Result<()> {
     let mut failures = Vec::new();
     for ListedKind { api_version, kind, path } in list::watched() {
-        match list::pages(cluster.client(), &path).await {
+        match list::pages(client, &path).await {
             Ok(items) => {
                 if items.is_empty() {
                     recording.add_empty(&api_version, kind);
                 }
                 recording.add(items, &api_version, kind);
+            }
+            // The other kinds would take as long.
+            Err(error @ ListError::Silent(_)) => {
+                bail!("nothing written: cannot list {kind}: {error}")
             }
             Err(error) if is_optional(&api_version, kind) => recording.notes.push(format!(
                 "the snapshot has no {kind}, so the pods that depend on it will stay: {error}"
@@ -113,4 +118,19 @@ async fn list_objects(cluster: &Cluster, recording: &mut Recording) -> anyhow::R
 
 fn is_optional(api_version: &str, kind: &str) -> bool {
     import::kind_of(api_version, kind).is_some_and(ObjectKind::is_optional)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::client::tests::silent;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_api_server_that_does_not_respond_is_not_awaited_for_each_kind() {
+        let begun = tokio::time::Instant::now();
+        let error = list_objects(&silent(), &mut Recording::default()).await.unwrap_err();
+        let waited = "nothing written: cannot list Node: no response for 20 s";
+        assert_eq!(error.to_string(), waited);
+        assert!(begun.elapsed().as_secs() < 90, "{:?}", begun.elapsed());
+    }
 }

@@ -32,21 +32,33 @@ pub fn watched() -> Vec<ListedKind> {
     WATCHED_KINDS.iter().map(|w| listed((w.kind.name(), w.path))).collect()
 }
 
+/// The reason why a list is incomplete.
+#[derive(Debug, thiserror::Error)]
+pub enum ListError {
+    /// The API server has not responded to any of several requests.
+    #[error("{0}")]
+    Silent(String),
+    /// It has refused the list, or sent one that is no list.
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// Lists every object at a path, page by page.
 ///
 /// # Errors
 /// The message of the API server, or the reason why the list is incomplete.
-pub async fn pages(client: &Client, path: &str) -> Result<Vec<Value>, String> {
+pub async fn pages(client: &Client, path: &str) -> Result<Vec<Value>, ListError> {
     for _ in 0..ATTEMPTS {
         if let Some(all) = attempt(client, path).await? {
             return Ok(all);
         }
     }
-    Err(format!("the list expired {ATTEMPTS} times before it was complete"))
+    let expired = format!("the list expired {ATTEMPTS} times before it was complete");
+    Err(ListError::Failed(expired))
 }
 
 /// Returns `None` if the API server no longer has the next page (410).
-async fn attempt(client: &Client, path: &str) -> Result<Option<Vec<Value>>, String> {
+async fn attempt(client: &Client, path: &str) -> Result<Option<Vec<Value>>, ListError> {
     let mut pages = Pages::new(path, Format::Json);
     let mut all = Vec::new();
     let mut failures = 0;
@@ -58,14 +70,16 @@ async fn attempt(client: &Client, path: &str) -> Result<Option<Vec<Value>>, Stri
         };
         let page = pages.next(client, each).await;
         match (page, invalid) {
-            (_, Some(why)) => return Err(why),
+            (_, Some(why)) => return Err(ListError::Failed(why)),
             (Ok(Some(_)), None) => return Ok(Some(all)),
             (Ok(None), None) => failures = 0,
             (Err(error), None) if error.is_expired() => return Ok(None),
             (Err(error), None) => {
                 failures += 1;
                 if failures == ATTEMPTS || !error.is_temporary() {
-                    return Err(error.why);
+                    let is_silent = error.silent_for.is_some();
+                    let kind = if is_silent { ListError::Silent } else { ListError::Failed };
+                    return Err(kind(error.why));
                 }
                 // The page comes again as a whole.
                 all.truncate(complete);
@@ -113,11 +127,12 @@ mod tests {
         let (client, _) =
             fake(|_, _, _| status(403, "pods is forbidden: User \"me\" cannot list")).await;
         assert_eq!(
-            pages(&client, "/api/v1/pods").await.unwrap_err(),
+            pages(&client, "/api/v1/pods").await.unwrap_err().to_string(),
             "pods is forbidden: User \"me\" cannot list"
         );
         let (client, requests) = fake(|_, _, _| status(410, "too old")).await;
-        assert!(pages(&client, "/api/v1/pods").await.unwrap_err().contains("expired 3 times"));
+        let expired = pages(&client, "/api/v1/pods").await.unwrap_err().to_string();
+        assert!(expired.contains("expired 3 times"), "{expired}");
         assert_eq!(requests.lock().unwrap().len(), 3);
     }
 }

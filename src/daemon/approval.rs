@@ -30,12 +30,22 @@ pub struct Approvals {
     recorded: Option<String>,
     /// The evictions of this process.
     pub(super) made: usize,
+    /// Whether no proposal of another policy or process can be left, as no approval is required.
+    is_clear: bool,
 }
 
 impl Approvals {
     /// Creates the state of a process that has proposed nothing yet.
     pub const fn new(store: ProposalStore, given: Option<Proposal>) -> Self {
-        Approvals { store, given, waiting: None, logged: None, recorded: None, made: 0 }
+        Approvals {
+            store,
+            given,
+            waiting: None,
+            logged: None,
+            recorded: None,
+            made: 0,
+            is_clear: false,
+        }
     }
 }
 
@@ -46,8 +56,10 @@ impl Cycle<'_> {
         self.engine.approve(&[]);
         self.daemon.approvals.waiting = None;
         if !self.engine.policy().approval.required {
+            self.clear().await;
             return None;
         }
+        self.daemon.approvals.is_clear = false;
         if let Some(given) = &self.daemon.approvals.given {
             self.engine.approve(&given.moves);
             return None;
@@ -66,6 +78,27 @@ impl Cycle<'_> {
             self.engine.wait_for(&asked.moves);
         }
         Some(stored)
+    }
+
+    /// Removes a proposal that was stored when approvals were required. Looks once.
+    async fn clear(&mut self) {
+        if self.daemon.approvals.is_clear || self.dry() || !self.daemon.lead.holds() {
+            return;
+        }
+        let store = &self.daemon.approvals.store;
+        let removed = async {
+            match store.read().await {
+                Ok(stored) if stored.proposal.is_some() => store.write(stored, None).await,
+                // The right to read it may be missing where no approval was ever required.
+                Ok(_) | Err(_) => Ok(()),
+            }
+        };
+        if let Some(removed) = self.daemon.stop.run_until_cancelled(removed).await {
+            self.daemon.approvals.is_clear = removed.is_ok();
+            if let Err(error) = removed {
+                warn!("cannot remove the proposal of the policy before: {error}");
+            }
+        }
     }
 
     /// Approves a stored proposal, if it is still valid.
@@ -167,7 +200,11 @@ impl Cycle<'_> {
             self.record_request(Ok(()));
             return true;
         }
-        let proposal = Some(plan.proposal()).filter(|proposal| !proposal.moves.is_empty());
+        let mut proposal = Some(plan.proposal()).filter(|proposal| !proposal.moves.is_empty());
+        if let Some(proposal) = &mut proposal {
+            let expires = self.engine.policy().approval.expires;
+            proposal.expires = proposal.at.saturating_add(expires).ok();
+        }
         self.daemon.approvals.waiting.clone_from(&proposal);
         if proposal.is_none() && stored.proposal.is_none() {
             self.record_request(Ok(()));

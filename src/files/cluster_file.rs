@@ -77,8 +77,9 @@ pub(crate) enum ClusterFileError {
 /// # Errors
 /// The text is neither JSON nor YAML, or has no node.
 pub(crate) fn parse(text: &str) -> Result<ClusterFile, ClusterFileError> {
-    let mut cluster =
-        if text.trim_start().starts_with(['{', '[']) { json(text)? } else { yaml(text)? };
+    // JSON with separators is YAML. No line of JSON begins with a separator.
+    let is_json = text.trim_start().starts_with(['{', '[']) && !text.contains("\n---");
+    let mut cluster = if is_json { json(text)? } else { yaml(text)? };
     cluster.note_lacking();
     if cluster.objects.count(ObjectKind::Node) == 0 {
         return Err(ClusterFileError::NoNode(cluster.summary()));
@@ -422,6 +423,17 @@ mod tests {
             {"kind":"List","apiVersion":"v1","items":null}"#;
         let cluster = parse(text).unwrap();
         assert_eq!(cluster.summary(), "1 node; metrics of 1 node and 1 pod");
+    }
+
+    #[test]
+    fn json_documents_may_have_separators() {
+        let node = |name: &str| {
+            format!(r#"{{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{name}"}}}}"#)
+        };
+        for end in ["", "\n---\n"] {
+            let text = format!("{}\n--- # next\n{}{end}", node("a\\u003c"), node("b"));
+            assert_eq!(parse(&text).unwrap().summary(), "2 nodes; no metrics", "{text}");
+        }
     }
 
     #[test]

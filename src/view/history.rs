@@ -68,6 +68,8 @@ struct MovedWorkload {
 struct WeekLines {
     evictions: BTreeMap<EvictionKey, EvictionDetails>,
     outcomes: BTreeMap<EvictionKey, EvictionDetails>,
+    /// The evictions that another component promised. One that it makes has another time.
+    deferred: BTreeSet<EvictionKey>,
     refusals: usize,
     worth: Option<WeekWorth>,
 }
@@ -93,6 +95,9 @@ pub(crate) fn sums(lines: &[RecordLine]) -> Vec<Week> {
             // A deferred eviction counts once it is made.
             EVICTION if details.outcome == "evicted" => {
                 week.evictions.insert(key, details);
+            }
+            EVICTION if details.outcome == "deferred" => {
+                week.deferred.insert(key);
             }
             OUTCOME => {
                 week.outcomes.insert(key, details);
@@ -122,8 +127,8 @@ impl WeekWorth {
 impl WeekLines {
     fn sum(self, monday: Date) -> Week {
         let with = |outcomes: &[&str]| {
-            let all = self.outcomes.values();
-            all.filter(|details| outcomes.contains(&details.outcome.as_str())).count()
+            let made = self.outcomes.iter().filter(|(key, _)| !self.deferred.contains(key));
+            made.filter(|(_, details)| outcomes.contains(&details.outcome.as_str())).count()
         };
         let settled: BTreeSet<&EvictionKey> = self.outcomes.keys().collect();
         let pending = self.evictions.keys().filter(|key| !settled.contains(key));

@@ -8,7 +8,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Width, presets};
 /// Spaces between two columns.
 const GAP: usize = 2;
 /// A folded column is never narrower than this, even if the line then exceeds the terminal.
-const LEAST_FOLDED: usize = 24;
+const LEAST_FOLDED: usize = 12;
 
 /// Plain text in columns. Columns without any text are left out, and no line ends in a space.
 ///

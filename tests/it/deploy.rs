@@ -556,9 +556,19 @@ fn overlays_take_the_pod_of_the_deployment_and_leave_the_deployment_out() {
 fn runs_end_and_do_not_pile_up() {
     let job = document("deploy/overlays/job/job.yaml")["spec"].clone();
     let cron = document("deploy/overlays/cronjob/cronjob.yaml")["spec"].clone();
+    let policy = policy("deploy/base/policy.yaml");
+    let sustained = policy.low_node_utilization().map(|rule| rule.sustained_for).max().unwrap();
+    let longest = policy.usage.window + policy.usage.stale_after + sustained;
     for spec in [&job, &cron["jobTemplate"]["spec"]] {
         assert_eq!(spec["backoffLimit"], 0);
-        assert!(spec["activeDeadlineSeconds"].as_u64().is_some_and(|s| (60..=600).contains(&s)));
+        let deadline = spec["activeDeadlineSeconds"].as_i64().unwrap();
+        assert!((longest.as_secs() + 1..=600).contains(&deadline), "{deadline} s");
+    }
+    // A person who changes the policy reads on which fields the deadline depends.
+    for file in ["deploy/overlays/job/job.yaml", "deploy/overlays/cronjob/cronjob.yaml"] {
+        for field in ["`usage.window`", "`usage.staleAfter`", "`sustainedFor`"] {
+            assert!(read(file).contains(field), "{file}: {field}");
+        }
     }
     assert!(job["ttlSecondsAfterFinished"].is_u64());
     assert_eq!(

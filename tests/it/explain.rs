@@ -761,6 +761,18 @@ fn a_pod_without_a_creation_time_has_no_age() {
 }
 
 #[test]
+fn a_finished_pod_needs_no_replacement() {
+    let cluster = Cluster::parse("node n1\n web phase=Failed\nnode n2");
+    let policy = parse("strategies: [removeFailedPods]");
+    let (engine, snapshot) = cluster.seen(policy, Ledger::default());
+    let explained = pod(&engine, &snapshot, "web-1");
+    assert!(explained.landing.is_none());
+    let text = explanation_text(&Explanation::Pod(Box::new(explained)), 80);
+    let none = "starts\nnone: the pod has finished and needs no replacement\n\nLedger  ";
+    assert!(text.contains(none), "{text}");
+}
+
+#[test]
 fn the_page_of_a_node() {
     assert_snapshot!(page(EVEN, &Subject::Node("n1".to_owned()), 100), @r"
 Node n1  Ready, 5 pods
@@ -771,7 +783,7 @@ memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  reques
 
 Strategies  balancing strategies; before → after the moves of this cycle
 LowNodeUtilization  hot: cpu 64% is above the target 50%, and needs 1 eviction
-  cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.09
+  cpu  ████┊█│█       64%  ┊ threshold 30%  │ target 50%  over by 1.09
 
 Pods  heaviest first, each with its most important verdict
 default/hot-1    1.22  600Mi  stays: its replacement would return to n1: its preferred node affinity
@@ -784,6 +796,20 @@ default/hot-4    1.22  600Mi  as above
 default/agent-1   82m   60Mi  the strategy does not count it, because it may not be evicted: its
                               DaemonSet would recreate it on the same node
 ");
+}
+
+#[test]
+fn bars_of_a_node_and_a_comparison_fit_a_terminal_of_80_columns() {
+    let output = |arguments: &[&str]| String::from_utf8(program(arguments).stdout).unwrap();
+    let page = output(&["explain", "node", "n1", "--from", "examples/late-nodes.yaml"]);
+    let bars: Vec<&str> = page.lines().filter(|line| line.contains("│ target")).collect();
+    assert_eq!(bars.len(), 2, "{page}");
+    let policy = ["--policy", "policy.example.yaml"];
+    let compared = output(&[&["simulate", "two-workers"], &policy[..], &policy[..]].concat());
+    let nodes = compared.split("\n\n").find(|section| section.starts_with("Nodes")).unwrap();
+    for line in bars.into_iter().chain(nodes.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
 }
 
 #[test]

@@ -6,10 +6,12 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Aim, Ending, Ledger, MOST_FORESEEN_BYTES};
 use evenkeel::model::plan::Outcome;
 use evenkeel::model::snapshot::{PodId, Snapshot};
+use evenkeel::model::usage::Measure;
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
+use crate::it::support::watched::Watched;
 use crate::it::support::{Cluster, EVEN, after, cases, noon, parse, text};
 
 fn hot(pods: usize) -> Cluster {
@@ -170,7 +172,7 @@ fn a_ledger_has_room_for_thirty_evictions_a_minute_during_a_rest_of_six_hours() 
         }
         let snapshot = cluster.snapshot(&policy);
         let soon = at + SignedDuration::from_secs(30);
-        let settled = ledger.settle(&snapshot, |_| false, &policy.cooldown, soon);
+        let settled = ledger.settle(&snapshot, |_| Some(false), &policy.cooldown, soon);
         assert_eq!(settled.len(), 30);
         replaced.push(snapshot);
     }
@@ -187,7 +189,7 @@ fn a_ledger_has_room_for_thirty_evictions_a_minute_during_a_rest_of_six_hours() 
         assert!(rest.is_some(), "a replacement may be evicted");
     }
     let snapshot = workloads(0..0).snapshot(&policy);
-    ledger.settle(&snapshot, |_| false, &policy.cooldown, after(19 * 3600));
+    ledger.settle(&snapshot, |_| Some(false), &policy.cooldown, after(19 * 3600));
     let learned = Ledger::default().with_starts(starts);
     assert_eq!(ledger, learned, "nothing else is left after two rests");
 }
@@ -226,7 +228,8 @@ fn a_count_of_bad_landings_at_its_limit_does_not_overflow() {
         "resting":{"default/Deployment/web":{"useless":4294967295,"until":"2026-11-21T11:00:00Z",
         "attempt":"2026-11-21T11:00:00Z","foreseen":4294967295}}}"#;
     let mut ledger = Ledger::parse(text).unwrap();
-    let settled = ledger.settle(&cluster.snapshot(&policy), |_| true, &policy.cooldown, noon());
+    let settled =
+        ledger.settle(&cluster.snapshot(&policy), |_| Some(true), &policy.cooldown, noon());
     assert_eq!(settled[0].ending, Ending::HotNode);
     // Three unlucky moves of four billion do not shorten the rest.
     let written: serde_json::Value = serde_json::from_str(&ledger.write()).unwrap();
@@ -311,25 +314,41 @@ fn stored_siblings_of_the_same_second_are_bounded() {
     assert!(ledger.write().len() <= ledger.bytes());
 }
 
+/// The stored ledger after the eviction of web-4.
+fn without_fourth(cluster: &Cluster) -> Ledger {
+    let snapshot = cluster.snapshot(&parse(EVEN));
+    let pod = snapshot.find_pod("default", "web-4").unwrap();
+    let mut ledger = Ledger::default();
+    ledger.intend(&snapshot, pod, Aim::Move, &[], noon());
+    ledger.evicted("uid-default-web-4");
+    Ledger::parse(&ledger.write()).unwrap()
+}
+
+#[test]
+fn a_move_to_a_node_without_usage_has_not_helped() {
+    let text = "node n1\n  web*4 uses=1\nnode n2 no-metrics";
+    let ledger = without_fourth(&Cluster::parse(text));
+    let mut watched = Watched::new(text, EVEN, ledger);
+    watched.cluster.replace("default", "web-4", "n2", after(1));
+    let mut known = Watched::new(text, EVEN, watched.engine.ledger().clone());
+    known.cluster = watched.cluster.clone();
+    watched.pass(600);
+    assert!(watched.endings.is_empty(), "{:?}", watched.endings);
+    watched.pass(15);
+    assert_eq!(watched.endings, ["renewed"], "only that it is Ready is known");
+    known.cluster.nodes.insert("n2".to_owned(), Measure::default());
+    known.pass(60);
+    assert_eq!(known.endings, ["helped"]);
+}
+
 /// Creation times are in whole seconds. In a young workload the siblings are as new as the
 /// replacement.
 #[test]
 fn siblings_created_in_the_same_second_are_not_replacements() {
     let mut cluster = Cluster::parse("node n1\n  web*4 age=0s\nnode n2");
-    let mut engine = Engine::new(parse(EVEN), Ledger::default());
-    let snapshot = cluster.snapshot(engine.policy());
-    let mut ledger = Ledger::default();
-    ledger.intend(
-        &snapshot,
-        snapshot.find_pod("default", "web-4").unwrap(),
-        Aim::Move,
-        &[],
-        noon(),
-    );
-    ledger.evicted("uid-default-web-4");
-    engine.reload(Ledger::parse(&ledger.write()).unwrap());
+    let mut engine = Engine::new(parse(EVEN), without_fourth(&cluster));
     let new = cluster.replace("default", "web-4", "n2", noon());
-    let settled = engine.settle(&cluster.snapshot(engine.policy()), after(1));
+    let settled = engine.settle(&cluster.snapshot(engine.policy()), after(601));
     assert_eq!(settled[0].to.as_deref(), Some("n2"), "{settled:?}");
     assert_eq!(engine.ledger().entries()[0].replacement, Some(format!("uid-{new}")));
 }

@@ -17,6 +17,8 @@ const CYCLE: &str = "\
 cycle evenkeel.strategies=1 evenkeel.dry_run=false evenkeel.outcome=acted evenkeel.moves=2 \
 evenkeel.evicted=1 evenkeel.kept=1
   settle
+  get http.method=GET http.url=/api/v1/namespaces/kube-system/configmaps/evenkeel-proposal \
+http.status_code=404 ERROR
   decide
   save
     create http.method=POST http.url=/api/v1/namespaces/kube-system/configmaps? http.status_code=201

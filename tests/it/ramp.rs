@@ -237,26 +237,42 @@ fn a_trial_whose_replacement_never_stays_ready_ends() {
     assert_eq!(gone.next(), "1 move, stay: trial", "it tells nothing");
 }
 
+const BOTH: &str = "
+    node n1
+      web*4 cpu=100m uses=1
+      api*4 cpu=100m uses=1
+    node n2
+    node n3
+";
+
+/// The workloads of the moves.
+fn moved(plan: &Plan) -> String {
+    let pods = plan.moves.iter().map(|m| m.pod[..3].to_owned());
+    pods.collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn two_workloads_do_not_wait_for_each_other() {
-    let both = "
-        node n1
-          web*4 cpu=100m uses=1
-          api*4 cpu=100m uses=1
-        node n2
-        node n3
-    ";
-    let mut ramp = ramped(both, RAMP);
-    let moved = |plan: &Plan| {
-        let pods = plan.moves.iter().map(|m| m.pod[..3].to_owned());
-        pods.collect::<Vec<_>>().join(" ")
-    };
+    let mut ramp = ramped(BOTH, RAMP);
     assert_eq!(moved(&ramp.plan()), "api web");
     let made = ramp.evict("n2");
     let worse = made.iter().find(|pod| pod.starts_with("api")).unwrap();
     ramp.restart(worse, 1);
     ramp.pass(135);
     assert_eq!(moved(&ramp.plan()), "web web");
+}
+
+#[test]
+fn no_workload_waits_for_a_trial_whose_replacement_is_not_ready() {
+    let mut ramp = ramped(BOTH, "ramp: {watch: 30s}\n");
+    assert_eq!(moved(&ramp.plan()), "api", "the next cycle may move the others of api");
+    let starting = ramp.evict("n2").remove(0);
+    ramp.make_ready(&starting, false);
+    ramp.pass(60);
+    assert_eq!(moved(&ramp.plan()), "web");
+    ramp.make_ready(&starting, true);
+    ramp.pass(15);
+    assert_eq!((moved(&ramp.plan()).as_str(), ramp.ledger().as_str()), ("", "Watched"));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
 use evenkeel::model::plan::{
     BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Class, Disruption, Halt, Idle,
     JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OrderCause, OtherSystem,
-    Outcome, PlacementCause, Protected, Refusal, Removal, Replacement, SteerOutcome, SteerReason,
-    Stop, Temporary, UnknownObjects, Untried,
+    Outcome, PlacementCause, Protected, Refusal, Removal, Replacement, StartFlaw, SteerOutcome,
+    SteerReason, Stop, Temporary, UnknownObjects, Untried,
 };
 use evenkeel::model::snapshot::facts::{Effect, NodeClosure, NotSafeToEvict, Taint};
 use evenkeel::model::snapshot::lacking::Lack;
@@ -95,7 +95,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::Replacement(Replacement::DoesNotStart {
             owner: "ReplicaSet web".to_owned(),
             pod: "web-9".to_owned(),
-            reason: "ImagePullBackOff".to_owned(),
+            flaw: StartFlaw::Waits("ImagePullBackOff".to_owned()),
         }),
         Replacement::MissingPriorityClass("high".to_owned()).into(),
         Protected::UnknownPriority("high".to_owned()).into(),
@@ -152,7 +152,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Stop::Guarded(Box::new(stop(web()))).into(),
         rest(RestCause::Replacement, 8),
         rest(RestCause::Ineffective(2), 18),
-        Temporary::Trial(minutes(2)).into(),
+        Temporary::Trial { watch: minutes(2), within: minutes(2) }.into(),
         Refusal::Stop(Stop::NotWorthIt {
             node: "n1".to_owned(),
             above: NodeMinutes::new(3.0).unwrap(),
@@ -251,7 +251,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::Temporary(Temporary::OutsideWindow(_) | Temporary::NeedsApproval { .. }) => {}
         Refusal::Temporary(Temporary::CycleLimit(_) | Temporary::NodeLimit(_)) => {}
         Refusal::Temporary(Temporary::NamespaceLimit(_) | Temporary::RateLimit(_)) => {}
-        Refusal::Temporary(Temporary::WorkloadLimit { .. } | Temporary::Trial(_)) => {}
+        Refusal::Temporary(Temporary::WorkloadLimit { .. } | Temporary::Trial { .. }) => {}
         Refusal::Landing(BadLanding::WouldReturn { .. } | BadLanding::WouldBeHot { .. }) => {}
         Refusal::Landing(BadLanding::WouldBeUnknown(_) | BadLanding::WouldNotHelp { .. }) => {}
         Refusal::Landing(BadLanding::WouldTrade(..) | BadLanding::WouldBeClosed(..)) => {}
@@ -464,6 +464,7 @@ fn steer_reasons() -> Vec<SteerReason> {
         SteerReason::Enough(3),
         SteerReason::Cooled,
         SteerReason::NotEmptied,
+        SteerReason::Needed("n1".to_owned()),
         SteerReason::NotFull,
         SteerReason::Unsure("left alone: no samples".to_owned()),
         SteerReason::Halted(Box::new(Halt::FewNodes(1))),

@@ -122,6 +122,36 @@ fn a_stateful_set_recreates_a_pod_that_was_being_deleted_unless_it_wants_fewer()
     }
 }
 
+/// A real cluster detaches it within minutes.
+#[test]
+fn a_volume_that_was_still_attached_without_its_pod_does_not_stay_attached() {
+    let mut all = with([set(2)]);
+    let csi = |name: &str, most: u32| {
+        json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name},
+            "spec": {"drivers": [{"name": "ebs", "nodeID": name, "allocatable": {"count": most}}]}})
+    };
+    all.extend([csi("a", 9), csi("b", 1)]);
+    for name in ["web-1", "web-2", "gone"] {
+        all.push(json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+            "spec": {"csi": {"driver": "ebs", "volumeHandle": name}}, "status": {"phase": "Bound"}}));
+        all.push(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "volumeName": name},
+            "status": {"phase": "Bound"}}));
+    }
+    for name in ["web-1", "web-2"] {
+        let [mut pod, used] = pod(name, "StatefulSet/web", "a");
+        let claim = json!({"claimName": name});
+        pod["spec"]["volumes"] = json!([{"name": "data", "persistentVolumeClaim": claim}]);
+        all.extend([pod, used]);
+    }
+    all.push(json!({"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment",
+        "metadata": {"name": "left"}, "spec": {"attacher": "ebs", "nodeName": "b",
+            "source": {"persistentVolumeName": "gone"}}, "status": {"attached": true}}));
+    let trace = run(&all, POLICY);
+    assert_eq!(pods(&trace), [(2, 1), (0, 1)], "{:?}", trace.refusals);
+}
+
 /// `agent` runs on a, although b admits it too; c is tainted.
 fn daemons() -> Vec<Value> {
     let [mut c, used] = node("c", "100m");

@@ -245,6 +245,30 @@ fn a_job_that_is_not_known_is_unknown() {
 }
 
 #[test]
+fn a_pod_that_has_no_node_although_one_fits_keeps_those_of_its_controller() {
+    let plan = |pending: &str| {
+        let cluster =
+            format!("node n1 system=1\n web*4 cpu=1 uses=1\n {pending}\nnode n2\nnode n3");
+        let policy = format!("limits: {{perWorkload: none, perNode: none}}\n{EVEN}");
+        text(&Cluster::parse(&cluster).plan(&format!("safety: {{maxPending: 50%}}\n{policy}")))
+    };
+    let stays = "keep web-1 on n1: new pods of its ReplicaSet web do not start: web-5 has no node, \
+                 although the forecast finds one for it";
+    for pending in ["web cpu=1 pending", "web cpu=1 pending age=61s"] {
+        assert!(plan(pending).starts_with(stays), "{}", plan(pending));
+    }
+    for other in [
+        "web cpu=1 pending age=60s",
+        "web cpu=9 pending",
+        "web cpu=1 nominated=n2",
+        "web cpu=1 gated",
+        "other cpu=1 pending",
+    ] {
+        assert!(plan(other).contains("move web-"), "{other}: {}", plan(other));
+    }
+}
+
+#[test]
 fn a_controller_whose_newest_pod_does_not_start_keeps_the_others() {
     let plan = |newer: &str| {
         let cluster = format!(

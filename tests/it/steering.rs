@@ -526,7 +526,7 @@ fn a_hot_node_whose_pods_find_no_better_place_gets_an_empty_node_back() {
     let stuck = Cluster::parse(&cluster("1")).plan(&both);
     assert_eq!(stuck.moves.len(), 0);
     assert_snapshot!(steering(&stuck), @"
-    n3 remove : the node is no longer to be emptied
+    n3 remove : pods of the hot node n1 find no better place
     n4 keep emptying: the node is empty and should stay empty until it is removed
     ");
     let cool = Cluster::parse(&cluster("100m")).plan(&both);

@@ -304,7 +304,11 @@ impl Engine {
         self.follow_scheduler(observed.snapshot, observed.now);
         self.note_hot(observed);
         let hot = self.hot_nodes(observed);
-        let is_hot = |node: NodeId| hot.iter().any(|(_, n)| *n == node);
+        let weighs_usage = self.policy.weighs_usage();
+        let is_hot = |node: NodeId| {
+            let is_known = !weighs_usage || observed.usage.node(node).is_some();
+            is_known.then(|| hot.iter().any(|(_, n)| *n == node))
+        };
         let (cooldown, now) = (&self.policy.cooldown, observed.now);
         let guards = |workload: &OwnerKey| halt::guard_signal(&self.guards, workload, now);
         let ramp = self.policy.ramp.map(|ramp| RampRule { watch: ramp.watch, guards: &guards });

@@ -142,9 +142,9 @@ pub fn steer(
     if tainted.is_empty() && !policy.is_on() {
         return Vec::new();
     }
-    let mut wishes = Vec::new();
+    let (mut wishes, mut released) = (Vec::new(), BTreeMap::new());
     if halted.is_none() {
-        wishes = self::wishes(world, verdicts, landings, &tainted);
+        wishes = self::wishes(world, verdicts, landings, &tainted, &mut released);
     }
     let has_taint = |wish: &Wish| tainted.get(&wish.node) == Some(&Some(wish.value));
     wishes
@@ -154,7 +154,9 @@ pub fn steer(
     let withheld = wishes.split_off(wishes.len().min(limit));
     let mut steering: BTreeMap<NodeId, (SteerAction, SteerReason)> = BTreeMap::new();
     for (node, value) in &tainted {
-        let why = why_not(world, *node, *value, verdicts, halted);
+        let needed = released.get(node).map(|hot| world.snapshot.node(*hot).name.clone());
+        let why = needed.map(SteerReason::Needed);
+        let why = why.unwrap_or_else(|| why_not(world, *node, *value, verdicts, halted));
         steering.insert(*node, (SteerAction::Remove, why));
     }
     for wish in wishes {
@@ -221,11 +223,13 @@ fn selected(world: World<'_>) -> u32 {
 /// emptied.
 ///
 /// Among the hot nodes, those that have the taint come first, so that it does not wander.
+/// `released` gets the nodes that lose it, each with the hot node that needs them.
 fn wishes(
     world: World<'_>,
     verdicts: &[Verdict],
     landings: &Landings,
     tainted: &BTreeMap<NodeId, Option<SteerValue>>,
+    released: &mut BTreeMap<NodeId, NodeId>,
 ) -> Vec<Wish> {
     let (now, policy) = (Draft::new(world), &world.policy.steering);
     let has = |node: NodeId, value| tainted.get(&node).copied().flatten() == Some(value);
@@ -246,7 +250,7 @@ fn wishes(
             .then(a.node.cmp(&b.node))
     });
     if policy.emptying {
-        let chosen = emptying::choose(&now, verdicts, landings, has);
+        let chosen = emptying::choose(&now, verdicts, landings, has, released);
         let distance = Ratio::ZERO;
         let chosen = chosen.into_iter();
         let chosen = chosen.map(|(node, value, why)| Wish { node, value, why, distance });

@@ -61,6 +61,9 @@ pub struct Proposal {
     pub at: Timestamp,
     /// The evictions, in order.
     pub moves: Vec<ProposedMove>,
+    /// When it expires by the policy of that time, for the person who approves it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Timestamp>,
 }
 
 /// Reasons why a proposal is not valid.
@@ -94,7 +97,7 @@ impl Proposal {
     /// Creates a proposal with its id.
     pub fn new(at: Timestamp, moves: Vec<ProposedMove>) -> Self {
         let id = id_of(at, &moves);
-        Proposal { id, at, moves }
+        Proposal { id, at, moves, expires: None }
     }
 
     /// Creates a proposal of the first moves, as many as a ConfigMap can hold. In a large cluster a

@@ -39,8 +39,8 @@ pub use pod_verdict::{NotSelected, PodVerdict};
 pub use reason::{Expected, Finding, Reason};
 pub use refusal::{
     BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Disruption, JobFailureCause, NoGain,
-    NoReplacementCause, OrderCause, PlacementCause, Protected, Reach, Refusal, Replacement, Stop,
-    Temporary, horizon, limit_name,
+    NoReplacementCause, OrderCause, PlacementCause, Protected, Reach, Refusal, Replacement,
+    StartFlaw, Stop, Temporary, horizon, limit_name,
 };
 pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};

@@ -95,16 +95,11 @@ fn name_in(work: &mut Work, snapshot: &Snapshot, pod: &Pod) {
     }
 }
 
-/// Removes the attachments of volumes that a pod on the node uses. In the simulation nothing
-/// detaches a volume when its pod leaves, and the pod tells that the volume is attached.
+/// Removes the attachments of volumes. A pod tells that its volume is attached, and in the
+/// simulation nothing would ever detach one whose pod has left.
 fn forget_attachments(objects: &mut Objects, snapshot: &Snapshot) {
-    let left = snapshot.left_attached();
-    for (name, attachment) in snapshot.attachments.iter() {
-        let stays =
-            snapshot.attached_at(attachment).is_some_and(|attached| left.contains(&attached));
-        if !stays {
-            objects.delete(ObjectKind::Attachment, &(String::new(), name.clone()));
-        }
+    for name in snapshot.attachments.keys() {
+        objects.delete(ObjectKind::Attachment, &(String::new(), name.clone()));
     }
 }
 

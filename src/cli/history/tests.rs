@@ -138,7 +138,10 @@ fn a_deferred_eviction_counts_once_it_is_made() {
     let made = line(EVICTION, "evicted", "vm-1", 1);
     let weeks = |lines: &[RecordLine]| serde_json::json!(history(lines).weeks);
     assert_eq!(weeks(std::slice::from_ref(&deferred))[0]["evictions"], 0);
-    assert_eq!(weeks(&[deferred, made])[0]["evictions"], 1);
+    assert_eq!(weeks(&[deferred.clone(), made.clone()])[0]["evictions"], 1);
+    let ended = |hours: i64| line(OUTCOME, "never-ready", "vm-1", hours);
+    assert_eq!(weeks(&[deferred.clone(), ended(0)])[0]["ineffective"], 0, "it was not made");
+    assert_eq!(weeks(&[deferred, made, ended(1)])[0]["ineffective"], 1);
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl Prometheus {
     pub fn new(policy: policy::PrometheusPolicy, usage: &UsagePolicy) -> Self {
         let policy = Arc::new(policy);
         Prometheus {
-            client: PrometheusClient::new(Arc::clone(&policy)),
+            client: PrometheusClient::new(Arc::clone(&policy), deadline(usage.poll)),
             policy,
             poll: usage.poll,
             window: usage.window,
@@ -82,7 +82,6 @@ impl Prometheus {
 
     /// Reads the present usage of all nodes and pods.
     pub async fn read(&self, node_addresses: &NodeAddresses) -> Result<Readings, PrometheusError> {
-        let limit = self.poll.unsigned_abs().min(LONGEST_READ);
         let read = async {
             let now = self.server_time().await?;
             let queries = self.queries();
@@ -90,7 +89,7 @@ impl Prometheus {
             let mut all = self.query_all(node_addresses, queries, times).await?;
             Ok(all.pop().map(|(_, readings)| readings).unwrap_or_default())
         };
-        within(limit, Box::pin(read)).await
+        within(deadline(self.poll), Box::pin(read)).await
     }
 
     /// Reads the usage since a time, but at most of one window and of the time in which trends look
@@ -267,6 +266,11 @@ pub fn join_in_memory(
 
 fn millis(duration: SignedDuration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The longest read of the present.
+fn deadline(poll: SignedDuration) -> Duration {
+    poll.unsigned_abs().min(LONGEST_READ)
 }
 
 /// Limits the duration of a read, because the next poll waits for it.

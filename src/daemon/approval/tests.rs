@@ -389,6 +389,7 @@ async fn what_a_person_was_asked_about_is_not_automatic_before_the_proposal_expi
     fixture.cycle().await;
     let asked = fixture.proposal().await;
     assert_eq!(pods(&asked), ["web-1"]);
+    assert_eq!(asked.expires, Some(asked.at + jiff::SignedDuration::from_hours(1)));
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0", "web-2"]);
     assert_eq!(fixture.proposal().await, asked);
@@ -459,10 +460,11 @@ async fn nothing_waits_once_a_new_policy_requires_no_approval() {
     fixture.engine.change_policy(policy);
     fixture.cycle().await;
     assert_eq!(fixture.daemon.approvals.waiting, None);
+    assert_eq!(fixture.stored().await.proposal, None);
 }
 
 #[tokio::test]
-async fn without_the_rule_nothing_is_read_or_written() {
+async fn without_the_rule_nothing_is_written() {
     let mut fixture = ApprovalFixture::new("{}").await;
     fixture.cycle().await;
     assert_eq!(fixture.evicted().len(), 2);

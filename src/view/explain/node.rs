@@ -18,7 +18,7 @@ use super::{ExplanationText, to_change, verdict_ink};
 
 /// Longer lists are cut unless `--all` is given.
 const MOST_PODS: usize = 25;
-const BAR: usize = 24;
+const BAR: usize = 12;
 
 impl ExplanationText<'_> {
     pub(super) fn node(&self, f: &mut fmt::Formatter<'_>, node: &NodeExplanation) -> fmt::Result {

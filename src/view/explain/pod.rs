@@ -97,6 +97,9 @@ impl ExplanationText<'_> {
     fn replacement(&self, f: &mut fmt::Formatter<'_>, gates: &GateVerdicts) -> fmt::Result {
         let note = "the conditions for a replacement that starts";
         self.screen.title(f, "Replacement", note)?;
+        if gates.replacement.is_empty() {
+            writeln!(f, "none: the pod has finished and needs no replacement")?;
+        }
         for verdict in &gates.replacement {
             let head = format!("{:15}  ", verdict.rule);
             let Some(refusal) = &verdict.refusal else {

@@ -66,7 +66,7 @@ fn workload_row(workload: &Rightsizing) -> Vec<String> {
     vec![workload.workload.to_string(), pods, cpu, memory, wrong_by]
 }
 
-/// `100m → 200m, its limit`.
+/// `100m → 200m (limit)`.
 fn change(suggestion: &Suggestion) -> String {
     let request = match suggestion.request {
         Some(request) => quantity::text(suggestion.resource, request),
@@ -74,5 +74,5 @@ fn change(suggestion: &Suggestion) -> String {
     };
     let suggested = quantity::text(suggestion.resource, suggestion.suggested);
     let capped = suggestion.limit == Some(suggestion.suggested);
-    format!("{request} → {suggested}{}", if capped { ", its limit" } else { "" })
+    format!("{request} → {suggested}{}", if capped { " (limit)" } else { "" })
 }

@@ -428,28 +428,31 @@ fn oversized_and_undersized_requests_are_listed_with_a_suggestion() {
     ];
     rightsizing.extend((1..=9).map(one));
     let plan = Plan { rightsizing, ..quiet() };
-    let section = |all| {
-        let text = text(&plan, 100, all);
+    let section_of = |width, all| {
+        let text = text(&plan, width, all);
         let (_, from) = text.split_once("\n\nRequests ").unwrap();
         from.split_once("\n\n").unwrap().0.to_owned()
     };
+    let section = |all| section_of(100, all);
     insta::assert_snapshot!(section(false), @"
     far from use  pod totals: current → recommended, p95 of cpu and maximum of memory, plus 15%
-                             pods    cpu                     memory       wrong by
-    shop/Deployment/search   4       2 → 110m                4Gi → 816Mi  24% of all cpu
-    shop/Deployment/cart     3 of 4  100m → 200m, its limit  fits         2% of all cpu
-    shop/Deployment/small-1  4       fits                    none → 16Mi  0.1% of all memory
-    shop/Deployment/small-2  4       fits                    none → 16Mi  0.1% of all memory
-    shop/Deployment/small-3  4       fits                    none → 16Mi  0.1% of all memory
-    shop/Deployment/small-4  4       fits                    none → 16Mi  0.1% of all memory
-    shop/Deployment/small-5  4       fits                    none → 16Mi  0.1% of all memory
-    shop/Deployment/small-6  4       fits                    none → 16Mi  0.1% of all memory
-    shop/Deployment/small-7  4       fits                    none → 16Mi  0.1% of all memory
-    shop/Deployment/small-8  4       fits                    none → 16Mi  0.1% of all memory
+                             pods    cpu                  memory       wrong by
+    shop/Deployment/search   4       2 → 110m             4Gi → 816Mi  24% of all cpu
+    shop/Deployment/cart     3 of 4  100m → 200m (limit)  fits         2% of all cpu
+    shop/Deployment/small-1  4       fits                 none → 16Mi  0.1% of all memory
+    shop/Deployment/small-2  4       fits                 none → 16Mi  0.1% of all memory
+    shop/Deployment/small-3  4       fits                 none → 16Mi  0.1% of all memory
+    shop/Deployment/small-4  4       fits                 none → 16Mi  0.1% of all memory
+    shop/Deployment/small-5  4       fits                 none → 16Mi  0.1% of all memory
+    shop/Deployment/small-6  4       fits                 none → 16Mi  0.1% of all memory
+    shop/Deployment/small-7  4       fits                 none → 16Mi  0.1% of all memory
+    shop/Deployment/small-8  4       fits                 none → 16Mi  0.1% of all memory
     … 1 more: --all lists them
     from 4m45s, which may miss a peak: watch for a day before lowering a request
     ");
     assert_eq!(section(true).lines().count(), 1 + 1 + 11 + 1);
+    let narrow = section_of(80, true);
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
 }
 
 #[test]

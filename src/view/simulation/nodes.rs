@@ -32,6 +32,13 @@ impl SimulationText<'_> {
             cpu(b).order(cpu(a))
         });
         let note = format!("by {}, start → end, fullest first", words::basis(basis));
+        let note = if self.traces.len() > 1 {
+            let resources = trace.nodes.first().into_iter().flat_map(|node| node.actual.keys());
+            let cells: Vec<&str> = resources.map(String::as_str).chain(["pods"]).collect();
+            format!("{} {note}", cells.join(", "))
+        } else {
+            note
+        };
         self.screen.title(f, "Nodes", &note)?;
         let lines =
             if self.traces.len() > 1 { self.compared(&rows) } else { self.bars(trace, &rows) };
@@ -128,7 +135,7 @@ enum Edge {
     End,
 }
 
-/// Returns what a node uses at the start or the end: `cpu  55%  memory  12%   11 pods`.
+/// Returns what a node uses at the start or the end, and its pods: ` 55%   12%   11`.
 fn usage_at(node: &NodeTrace, edge: Edge) -> String {
     let resources: Vec<String> = node
         .actual
@@ -140,14 +147,14 @@ fn usage_at(node: &NodeTrace, edge: Edge) -> String {
                 Edge::End => last,
             };
             let text = ratio.map_or("-".to_owned(), |ratio| ratio.to_string());
-            format!("{resource} {text:>4}")
+            format!("{text:>4}")
         })
         .collect();
     let pods = match edge {
         Edge::Start => node.pods.first(),
         Edge::End => node.pods.last(),
     };
-    format!("{}  {:>3} pods", resources.join("  "), pods.copied().unwrap_or(0))
+    format!("{}  {:>3}", resources.join("  "), pods.copied().unwrap_or(0))
 }
 
 /// Returns the first known share and the last share of a resource.

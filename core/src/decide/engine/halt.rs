@@ -1,7 +1,7 @@
 //! Nothing is evicted while the cluster itself is unhealthy, or while a person or a guard has
 //! stopped it.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::decide::targets::absent;
 use crate::model::guard::{GuardCause, GuardReading, GuardStates, GuardStop};
@@ -13,9 +13,6 @@ use crate::policy::Policy;
 use crate::values::Ratio;
 
 use super::Engine;
-
-/// A younger pod may still find a node, so it does not count as waiting for one.
-const PENDING_GRACE: SignedDuration = SignedDuration::from_secs(60);
 
 impl Engine {
     /// Records one poll of the guards.
@@ -89,8 +86,7 @@ fn pending(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt>
     let staying = snapshot.pods.iter().filter(|p| p.stays() && !p.gated);
     let (mut pending, mut of) = (0, 0);
     for pod in staying {
-        let waits = pod.facts().node.is_none() && now.duration_since(pod.created) > PENDING_GRACE;
-        pending += usize::from(waits);
+        pending += usize::from(pod.is_unplaced(now));
         of += 1;
     }
     let most = policy.safety.max_pending;

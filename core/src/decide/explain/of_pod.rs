@@ -51,7 +51,7 @@ pub struct PodExplanation {
     pub verdicts: Vec<StrategyVerdict>,
     /// The verdict of each gate; `None` if the policy has no strategy.
     pub gates: Option<GateVerdicts>,
-    /// Where its replacement would land; `None` if the policy has no strategy.
+    /// Where its replacement would land; `None` if the policy has no strategy, or it has finished.
     pub landing: Option<ReplacementForecast>,
     /// The evictions of its workload in the ledger.
     pub ledger: WorkloadRecord,
@@ -65,7 +65,7 @@ pub struct GateVerdicts {
     /// One verdict per gate, in order. A refusal of one gate does not keep the others from being
     /// asked.
     pub answers: Vec<GateVerdict>,
-    /// One verdict per rule of the gate `replacement`, in order.
+    /// One verdict per rule of the gate `replacement`, in order; none of a finished pod.
     pub replacement: Vec<RuleVerdict>,
 }
 
@@ -131,7 +131,8 @@ pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> PodExplanation {
     let decided = AllVerdicts::new(case, &[pod], facts.node);
     let candidate = decided.candidate(pod);
     let gates = candidate.as_ref().map(|(c, draft)| ask_gates(c, draft));
-    let landing = candidate.as_ref().map(|(c, draft)| landing::landing(c, draft));
+    let landing = candidate.as_ref().filter(|_| !facts.finished());
+    let landing = landing.map(|(c, draft)| landing::landing(c, draft));
     let budgets = facts.budgets.iter();
     PodExplanation {
         at: case.world.now,
@@ -166,6 +167,9 @@ fn ask_gates(candidate: &Candidate, draft: &Draft<'_>) -> GateVerdicts {
 }
 
 fn ask_rules(candidate: &Candidate, draft: &Draft<'_>) -> Vec<RuleVerdict> {
+    if draft.world.snapshot.pod(candidate.pod).finished() {
+        return Vec::new();
+    }
     let rules = REPLACEMENT_RULES.iter().map(|rule| RuleVerdict {
         rule: rule.name,
         question: rule.question,

@@ -54,13 +54,14 @@ fn on_trial(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let (Some(ramp), false) = (world.policy.ramp, pod.finished()) else {
         return Ok(());
     };
-    let workload = key_of(world.snapshot, pod);
+    let (workload, watch) = (key_of(world.snapshot, pod), ramp.watch);
+    if pod.workload.is_none() || world.ledger.is_proven(&workload) {
+        return Ok(());
+    }
     let is_tried = || draft.count(|_, p| p.workload == pod.workload && !p.finished()) > 0;
-    let waits =
-        pod.workload.is_some() && (world.ledger.has_unsettled_eviction(&workload) || is_tried());
-    if waits && !world.ledger.is_proven(&workload) {
-        Err(Temporary::Trial(ramp.watch).into())
-    } else {
-        Ok(())
+    let earlier = world.ledger.result_within(&workload, watch, &world.policy.cooldown);
+    match earlier.or_else(|| is_tried().then_some(watch)) {
+        Some(within) => Err(Temporary::Trial { watch, within }.into()),
+        None => Ok(()),
     }
 }

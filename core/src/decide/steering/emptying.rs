@@ -27,12 +27,14 @@ use crate::values::{Ratio, ResourceId};
 use super::Landings;
 
 /// The nodes that should have a taint: full nodes first, then nodes to empty, then empty ones.
-/// Nodes with the taint come before others of their kind, then the emptiest.
+/// Nodes with the taint come before others of their kind, then the emptiest. `released` gets the
+/// nodes that lose it, each with the hot node that needs them.
 pub(super) fn choose(
     now: &Draft<'_>,
     verdicts: &[Verdict],
     landings: &Landings,
     has: impl Fn(NodeId, SteerValue) -> bool,
+    released: &mut BTreeMap<NodeId, NodeId>,
 ) -> Vec<(NodeId, SteerValue, SteerReason)> {
     let mut chosen = Chosen { ahead: now.trial(), nodes: Vec::new() };
     let mut full = BTreeSet::new();
@@ -44,7 +46,8 @@ pub(super) fn choose(
             let mut sources = sources(now, verdicts, has_taint);
             if u32::try_from(sources.len()).map_or(true, |nodes| nodes > rule.number_of_nodes) {
                 let needed = needed(now, &room, &sources, &landings.stuck, has_taint);
-                sources.retain(|node| !needed.contains(node));
+                sources.retain(|node| !needed.contains_key(node));
+                released.extend(needed);
                 chosen.add(now, verdicts, &sources, has_taint, &room);
             }
             let leaving = leaving(now, &room, &chosen.nodes[before..]);
@@ -143,25 +146,26 @@ fn sources(
 }
 
 /// The nodes with the taint that hot nodes need: one for each whose pods find no better place,
-/// where one of these pods has room. An empty one is better than one that still has pods.
+/// where one of these pods has room, with that hot node. An empty one is better than one that still
+/// has pods.
 fn needed(
     now: &Draft<'_>,
     room: &Room<'_>,
     sources: &[NodeId],
     stuck: &BTreeMap<NodeId, Vec<PodId>>,
     has_taint: impl Fn(NodeId) -> bool,
-) -> BTreeSet<NodeId> {
+) -> BTreeMap<NodeId, NodeId> {
     let tainted = sources.iter().copied().filter(|node| has_taint(*node));
     let mut tainted: Vec<NodeId> = tainted.collect();
     tainted.sort_by_key(|node| !is_empty(now.world.snapshot, *node));
-    let mut needed = BTreeSet::new();
-    for pods in stuck.values() {
+    let mut needed = BTreeMap::new();
+    for (hot, pods) in stuck {
         let fits = |pod: &PodId, node: NodeId| {
             room.stays_cool(now, *pod, node) && scheduler::fits(now, *pod, node).is_ok()
         };
-        let mut free = tainted.iter().filter(|node| !needed.contains(*node));
-        let found = free.find(|node| pods.iter().any(|pod| fits(pod, **node))).copied();
-        needed.extend(found);
+        let mut free = tainted.iter().filter(|node| !needed.contains_key(*node));
+        let found = free.find(|node| pods.iter().any(|pod| fits(pod, **node)));
+        needed.extend(found.map(|node| (*node, *hot)));
     }
     needed
 }

@@ -98,7 +98,7 @@ pub enum Ending {
     /// The replacement is Ready on another node that is not hot.
     #[error("the replacement is Ready on another node that is not hot")]
     Helped,
-    /// The replacement is Ready, which was the only purpose.
+    /// The replacement is Ready, which was the only purpose, or all that could be known in time.
     #[error("the replacement is Ready")]
     Renewed,
     /// The replacement returned to the same node.

@@ -86,9 +86,18 @@ impl Ledger {
             && self.entries.iter().any(|e| e.workload == *workload && well(e))
     }
 
-    /// Returns true if the result of an eviction of the workload is not known yet.
-    pub fn has_unsettled_eviction(&self, workload: &OwnerKey) -> bool {
-        self.replacing().any(|e| e.workload == *workload)
+    /// Returns how long it may take until the results of all evictions of the workload are known,
+    /// with replacements that have to be Ready for `watch`. `None` if they are.
+    pub fn result_within(
+        &self,
+        workload: &OwnerKey,
+        watch: SignedDuration,
+        cooldown: &Cooldown,
+    ) -> Option<SignedDuration> {
+        // It is not known when a replacement is Ready.
+        let within =
+            |e: &Entry| if e.state == State::Watched { watch } else { longest(watch, cooldown) };
+        self.replacing().filter(|e| e.workload == *workload).map(within).max()
     }
 }
 
@@ -127,8 +136,7 @@ impl Entry {
         }
         let is_ready_for = |since: Timestamp| now.duration_since(since.max(pod.created));
         if pod.ready_since().map_or(SignedDuration::ZERO, is_ready_for) < ramp.watch {
-            let longest = patience(cooldown).saturating_add(ramp.watch);
-            return if now.duration_since(self.at) > longest {
+            return if now.duration_since(self.at) > longest(ramp.watch, cooldown) {
                 EntryProgress::Ended(Ending::NeverReady, pod.node)
             } else {
                 EntryProgress::Watched
@@ -165,6 +173,11 @@ impl Entry {
         }
         fewer * 2 > all
     }
+}
+
+/// The time after which a trial ends even if its replacement has not been Ready for long enough.
+fn longest(watch: SignedDuration, cooldown: &Cooldown) -> SignedDuration {
+    patience(cooldown).saturating_add(watch)
 }
 
 fn restarts(pod: &Pod) -> u64 {

@@ -36,11 +36,11 @@ pub struct Settled {
 
 impl Ledger {
     /// Determines the outcome of evictions that are not settled yet. `hot` returns true for a node
-    /// above a target now.
+    /// above a target now, and `None` if its usage is unknown.
     pub fn settle(
         &mut self,
         snapshot: &Snapshot,
-        hot: impl Fn(NodeId) -> bool,
+        hot: impl Fn(NodeId) -> Option<bool>,
         cooldown: &Cooldown,
         now: Timestamp,
     ) -> Vec<Settled> {
@@ -52,7 +52,7 @@ impl Ledger {
     pub fn settle_with_facts(
         &mut self,
         snapshot: &Snapshot,
-        hot: impl Fn(NodeId) -> bool,
+        hot: impl Fn(NodeId) -> Option<bool>,
         cooldown: &Cooldown,
         ramp: Option<&RampRule<'_>>,
         now: Timestamp,
@@ -245,7 +245,7 @@ fn still_there(entry: &Entry, snapshot: &Snapshot) -> bool {
 fn ending(
     entry: &Entry,
     snapshot: &Snapshot,
-    hot: &impl Fn(NodeId) -> bool,
+    hot: &impl Fn(NodeId) -> Option<bool>,
     cooldown: &Cooldown,
     now: Timestamp,
 ) -> Option<(Ending, Option<NodeId>)> {
@@ -275,8 +275,11 @@ fn ending(
             Some((Ending::SameNode, Some(node)))
         }
         Some(node) if pod.ready && entry.aim == Aim::Opening => Some((Ending::Renewed, Some(node))),
-        Some(node) if pod.ready && hot(node) => Some((Ending::HotNode, Some(node))),
-        Some(node) if pod.ready => Some((Ending::Helped, Some(node))),
+        Some(node) if pod.ready => match hot(node) {
+            Some(true) => Some((Ending::HotNode, Some(node))),
+            Some(false) => Some((Ending::Helped, Some(node))),
+            None => waited_enough.then_some((Ending::Renewed, Some(node))),
+        },
         node => waited_enough.then_some((Ending::NeverReady, node)),
     }
 }

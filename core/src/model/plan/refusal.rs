@@ -21,7 +21,9 @@ pub use bad_landing::{BadLanding, PlacementCause, horizon, limit_name};
 pub use disruption::{BudgetCause, Disruption};
 pub use no_gain::{BrokenPreference, NoGain};
 pub use protected::Protected;
-pub use replacement::{ClaimFlaw, JobFailureCause, NoReplacementCause, OrderCause, Replacement};
+pub use replacement::{
+    ClaimFlaw, JobFailureCause, NoReplacementCause, OrderCause, Replacement, StartFlaw,
+};
 pub use stop::Stop;
 pub use temporary::Temporary;
 

@@ -149,6 +149,9 @@ pub enum SteerReason {
     /// The node is no longer to be emptied.
     #[error("the node is no longer to be emptied")]
     NotEmptied,
+    /// The pods of this hot node find no better place.
+    #[error("pods of the hot node {0} find no better place")]
+    Needed(String),
     /// The node has room for a pod that has to move, or no pod has to move.
     #[error("the node has room for pods that have to move, or no pod has to move any more")]
     NotFull,
@@ -181,6 +184,7 @@ crate::codes! {
         Enough = "enough",
         Cooled = "cooled",
         NotEmptied = "not-emptied",
+        Needed = "needed",
         NotFull = "not-full",
         Unsure = "unsure",
         Halted = "halted",
@@ -214,6 +218,7 @@ impl SteerReason {
             | SteerReason::Full
             | SteerReason::Cooled
             | SteerReason::NotEmptied
+            | SteerReason::Needed(_)
             | SteerReason::NotFull
             | SteerReason::Ending => None,
         }

@@ -88,8 +88,8 @@ impl Snapshot {
         all.difference(&used).copied().collect()
     }
 
-    /// Returns the node and the volume of an attachment; `None` if one of them does not exist.
-    pub fn attached_at<'w>(
+    /// The node and the volume of an attachment; `None` if one of them does not exist.
+    fn attached_at<'w>(
         &'w self,
         attachment: &'w Attachment,
     ) -> Option<(NodeId, AttachedVolume<'w>)> {

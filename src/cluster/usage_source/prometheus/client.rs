@@ -38,6 +38,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 pub(super) struct PrometheusClient {
     connector: Connector,
     retries: u32,
+    /// The most time for the pauses before retries. With more, the deadline of a read would come
+    /// before the error, and hide it.
+    longest_pauses: Duration,
     pub(super) largest_body: usize,
 }
 
@@ -48,9 +51,11 @@ enum Method {
 }
 
 impl PrometheusClient {
-    pub(super) fn new(policy: Arc<policy::PrometheusPolicy>) -> Self {
+    /// Creates the client of reads with this deadline.
+    pub(super) fn new(policy: Arc<policy::PrometheusPolicy>, deadline: Duration) -> Self {
         PrometheusClient {
             retries: policy.retries,
+            longest_pauses: deadline / 2,
             connector: Connector::new(policy),
             largest_body: LARGEST_BODY,
         }
@@ -61,6 +66,7 @@ impl PrometheusClient {
         let backoff = ExponentialBuilder::new()
             .with_min_delay(FIRST_PAUSE)
             .with_max_times(usize::try_from(self.retries).unwrap_or(usize::MAX))
+            .with_total_delay(Some(self.longest_pauses))
             .with_jitter();
         (|| self.query_once(query)).retry(backoff).when(PrometheusError::is_temporary).await
     }

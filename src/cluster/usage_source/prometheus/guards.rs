@@ -11,7 +11,7 @@ use super::error::PrometheusError;
 use super::history::{MOST_IN_PART, Steps};
 use super::query::{PromQuery, QueryTimes};
 use super::response::{self, UncheckedSeries};
-use super::{LONGEST_READ, MOST_STEPS, Prometheus, millis, within};
+use super::{MOST_STEPS, Prometheus, deadline, millis, within};
 
 /// The name of the query in errors, which follow the name of the guard.
 const QUERY: &str = "of the guard";
@@ -36,7 +36,7 @@ impl Prometheus {
             let series = series.into_iter().map(newest).collect();
             Ok(GuardAnswer { at: now, series })
         };
-        within(self.deadline(), Box::pin(asked)).await
+        within(deadline(self.poll), Box::pin(asked)).await
     }
 
     /// Asks the query of a guard at times of the past that reach back for as long as they matter,
@@ -69,7 +69,7 @@ impl Prometheus {
             }
             Ok(answers)
         };
-        within(self.deadline(), Box::pin(asked)).await
+        within(deadline(self.poll), Box::pin(asked)).await
     }
 
     /// Asks for the highest values of a guard in each step of a range.
@@ -126,10 +126,6 @@ impl Prometheus {
         let query = PromQuery { name: QUERY, promql: query, times };
         let text = self.client.query(&query).await?;
         response::unchecked_series(QUERY, &text)
-    }
-
-    fn deadline(&self) -> std::time::Duration {
-        self.poll.unsigned_abs().min(LONGEST_READ)
     }
 }
 

@@ -433,6 +433,17 @@ async fn only_temporary_errors_are_retried() {
 }
 
 #[tokio::test]
+async fn a_failure_is_named_before_the_time_of_a_read_is_over() {
+    let (router, requests) = router(move |_| (503, "text/plain", "busy".to_owned()));
+    let mut usage = usage(&serve(router).await, "");
+    usage.poll = SignedDuration::from_secs(1);
+    let policy = policy::PrometheusPolicy { retries: 9, ..usage.prometheus.take().unwrap() };
+    let error = Prometheus::new(policy, &usage).read(&node_addresses()).await.unwrap_err();
+    assert_eq!(error.to_string(), "fails with status 503: busy");
+    assert!(requests.lock().unwrap().len() > 1);
+}
+
+#[tokio::test]
 async fn a_read_after_a_failure_succeeds() {
     let times = Arc::new(AtomicU32::new(0));
     let (router, _) = router(move |query| match times.fetch_add(1, Ordering::Relaxed) {

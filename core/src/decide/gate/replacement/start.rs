@@ -7,10 +7,13 @@
 //! kubernetes/pkg/kubelet/images/types.go, `CrashLoopBackOff` and others in
 //! pkg/kubelet/container/sync_result.go). Once a pod that was created later is Ready, it shows
 //! nothing any more.
+//!
+//! A pod of the controller that kube-scheduler binds to no node, although the forecast finds one
+//! for it, contradicts the forecast of every replacement that is like it.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::Replacement;
-use crate::model::snapshot::{Pod, PodId, Snapshot};
+use crate::model::plan::{Replacement, StartFlaw};
+use crate::model::snapshot::{Pod, PodId};
 
 use super::controller::named;
 
@@ -34,23 +37,31 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
         return Ok(());
     };
     let first = snapshot.siblings(pod).next();
-    let failing = first.and_then(|(id, _)| draft.failing_start(id, || failing(pod, snapshot)));
+    let failing = first.and_then(|(id, _)| draft.failing_start(id, || failing(pod, draft)));
     match failing.map(|id| snapshot.pod(id)) {
         None => Ok(()),
-        Some(newer) => Err(Replacement::DoesNotStart {
+        Some(other) => Err(Replacement::DoesNotStart {
             owner: named(owner),
-            pod: newer.name.clone(),
-            reason: failure(newer).unwrap_or_default().to_owned(),
+            pod: other.name.clone(),
+            flaw: match failure(other) {
+                Some(reason) => StartFlaw::Waits(reason.to_owned()),
+                None => StartFlaw::Unplaced,
+            },
         }),
     }
 }
 
-/// A pod of the same controller that does not start and is newer than those that serve.
-fn failing(pod: &Pod, snapshot: &Snapshot) -> Option<PodId> {
+/// A pod of the same controller that does not start and is newer than those that serve, or that
+/// should have a node.
+fn failing(pod: &Pod, draft: &Draft<'_>) -> Option<PodId> {
+    let (snapshot, now) = (draft.world.snapshot, draft.world.now);
     let serving = snapshot.siblings(pod).filter(|(_, other)| other.serves());
     let newest = serving.map(|(_, other)| other.created).max();
-    let mut failing = snapshot.siblings(pod).filter(|(_, other)| {
-        other.stays() && !other.ready && Some(other.created) > newest && failure(other).is_some()
+    let mut failing = snapshot.siblings(pod).filter(|(id, other)| {
+        let fails = || Some(other.created) > newest && failure(other).is_some();
+        // A pod with a nominated node waits until other pods have left it.
+        let unplaced = || other.is_unplaced(now) && other.nominated.is_none() && draft.expects(*id);
+        other.stays() && !other.ready && (fails() || unplaced())
     });
     failing.next().map(|(id, _)| id)
 }

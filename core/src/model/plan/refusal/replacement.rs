@@ -66,15 +66,15 @@ pub enum Replacement {
         /// The reason.
         cause: OrderCause,
     },
-    /// A newer pod of the same controller does not start.
-    #[error("new pods of its {owner} do not start: {pod} waits with {reason}")]
+    /// Another pod of the same controller does not start.
+    #[error("new pods of its {owner} do not start: {pod} {flaw}")]
     DoesNotStart {
         /// The kind and name of the controller.
         owner: String,
-        /// The newer pod.
+        /// The other pod.
         pod: String,
-        /// The reason why a container of it waits.
-        reason: String,
+        /// The reason why it does not start.
+        flaw: StartFlaw,
     },
     /// The API server refuses new pods with this PriorityClass, because it does not exist.
     #[error("its PriorityClass {0} does not exist, so the API server would refuse its replacement")]
@@ -118,6 +118,17 @@ pub enum Replacement {
         /// The pod that could be removed.
         pod: String,
     },
+}
+
+/// The reason why a pod does not start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartFlaw {
+    /// A container of it waits for this reason.
+    #[error("waits with {0}")]
+    Waits(String),
+    /// kube-scheduler binds it to no node.
+    #[error("has no node, although the forecast finds one for it")]
+    Unplaced,
 }
 
 impl Replacement {

@@ -64,14 +64,18 @@ pub enum Temporary {
         /// The limit.
         most: u32,
     },
-    /// The first eviction of the pod's workload is a trial, whose replacement has to be Ready for
-    /// this long.
+    /// The first eviction of the pod's workload is a trial.
     #[error(
         "the first eviction of its workload is a trial; the next waits until the replacement has \
          been Ready for {}",
-        duration(*.0)
+        duration(*.watch)
     )]
-    Trial(SignedDuration),
+    Trial {
+        /// How long the replacement has to be Ready.
+        watch: SignedDuration,
+        /// How long it may take until the result is known.
+        within: SignedDuration,
+    },
 }
 
 impl Temporary {
@@ -107,7 +111,7 @@ impl Temporary {
             Temporary::WorkloadLimit { most, .. } => {
                 ("workload-limit", wait_or_raise(OTHERS_READY, "`limits.perWorkload`", *most))
             }
-            Temporary::Trial(_) => ("trial", TRIAL.into()),
+            Temporary::Trial { .. } => ("trial", TRIAL.into()),
         }
     }
 
@@ -115,10 +119,9 @@ impl Temporary {
     pub(super) fn reach_and_wait(&self) -> (Reach, Option<SignedDuration>) {
         match self {
             Temporary::Young { age, least } => (Reach::Pod, Some(*least - *age)),
-            // A trial lasts at least this long.
             Temporary::DoNotDisrupt(left)
             | Temporary::OutsideWindow(left)
-            | Temporary::Trial(left) => (Reach::Pod, Some(*left)),
+            | Temporary::Trial { within: left, .. } => (Reach::Pod, Some(*left)),
             Temporary::NeedsApproval { asked: false }
             | Temporary::CycleLimit(_)
             | Temporary::RateLimit(_) => (Reach::Cycle, None),

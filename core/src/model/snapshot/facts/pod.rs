@@ -20,6 +20,8 @@ pub type ResourceName = Cow<'static, str>;
 
 /// The condition of a pod whose containers all run.
 const READY: &str = "Ready";
+/// A younger pod may still find a node, so it does not count as waiting for one.
+const PENDING_GRACE: SignedDuration = SignedDuration::from_secs(60);
 
 /// The facts of a pod. Those of [`PodSpecFacts`] can be read as if they stood here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,6 +169,11 @@ impl PodFacts {
     /// Returns true if the pod is neither finished nor terminating.
     pub fn stays(&self) -> bool {
         !self.terminating && !self.finished()
+    }
+
+    /// Returns true if kube-scheduler has had no node for the pod for longer than it usually takes.
+    pub fn is_unplaced(&self, now: Timestamp) -> bool {
+        self.node.is_none() && !self.gated && now.duration_since(self.created) > PENDING_GRACE
     }
 
     /// Returns since when the pod has been Ready; `None` if it is not, or if that is unknown.

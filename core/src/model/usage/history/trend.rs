@@ -1,4 +1,4 @@
-//! The trend of a series: what its last two hours say about the half hour that comes.
+//! The trend of a series: what its last two hours say about the time that comes.
 //!
 //! Two kinds of usage are common, and they need opposite forecasts. Where load follows the time of
 //! day, the newest value is the best one, and a rise goes on. Where load jumps up and down, the
