@@ -268,7 +268,7 @@ fn moved<'w>(draft: &Draft<'w>, pod: PodId) -> Option<Draft<'w>> {
     if draft.place(pod) == Some(node) || after.get() > TARGET {
         return None;
     }
-    let mut moved = draft.trial();
+    let mut moved = draft.fork();
     let landing = Landing { on: Some(node), possible_nodes: vec![node], starts: None };
     moved.accept(Candidate::counted(pod, 0), landing);
     Some(moved.later())

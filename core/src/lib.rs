@@ -15,7 +15,7 @@ pub mod schema;
 pub mod policy;
 // Snapshot, usage, ledger and plan: the data that decisions are made from, and their result.
 pub mod model;
-// Strategies propose moves, gates admit or refuse them, the scheduler forecasts where they land.
+// Strategies name candidates, gates admit or refuse them, the scheduler forecasts where they land.
 pub mod decide;
 // A cluster in memory, driven by the same engine and scheduler.
 pub mod simulate;

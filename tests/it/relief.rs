@@ -135,7 +135,7 @@ impl Search {
                 destinations: Some(destinations),
             };
             gate::landing(&candidate, draft).is_ok_and(|landing| {
-                let mut after = draft.trial();
+                let mut after = draft.fork();
                 after.accept(candidate, landing);
                 self.solves(&after, next + 1, moves - 1)
             })

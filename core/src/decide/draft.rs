@@ -106,13 +106,15 @@ impl<'w> Draft<'w> {
 
     /// Returns a copy without refusals and verdicts, to try the effect of a few more moves.
     #[must_use]
-    pub fn trial(&self) -> Self {
+    pub fn fork(&self) -> Self {
         let other = self.other.clone();
         Draft { other, ..Draft::of(self.projection.clone(), self.accepted.clone()) }
     }
 
-    /// Returns a copy without refusals and verdicts in which every pod that leaves soon has ended,
-    /// as in a later cycle. Replacements are where the draft expects them.
+    /// Returns a copy without refusals and verdicts in which every pod that leaves soon has ended
+    /// for the scheduler, as in a later cycle. Replacements are where the draft expects them. For
+    /// usage, terminating pods count as in this draft, and so do the other nodes where moves may
+    /// land.
     #[must_use]
     pub fn later(&self) -> Self {
         Draft::of(self.projection.later(), self.accepted.clone())

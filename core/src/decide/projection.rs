@@ -143,8 +143,8 @@ impl<'w> Projection<'w> {
         self.undecided_usage[node.0]
     }
 
-    /// Returns a copy in which every pod that leaves soon has ended, as in a later cycle.
-    /// Replacements are where they are expected.
+    /// Returns a copy in which every pod that leaves soon has ended for the scheduler, as in a
+    /// later cycle. Replacements are where they are expected.
     #[must_use]
     pub fn later(&self) -> Self {
         let mut later = self.clone();

@@ -87,12 +87,12 @@ impl<'w> AllVerdicts<'w> {
     /// Runs one strategy.
     fn run(&mut self, position: usize, pods: &[PodId], node: Option<NodeId>) {
         let first = pods.first().copied();
-        let before = self.draft.trial();
+        let before = self.draft.fork();
         let (verdicts, notes) = (self.draft.verdicts().len(), self.draft.notes().len());
         let asked = &mut self.asked;
         let finished = strategy::run(&mut self.draft, position, |candidate, draft| {
             if Some(candidate.pod) == first {
-                asked.push((candidate.clone(), draft.trial()));
+                asked.push((candidate.clone(), draft.fork()));
             }
         });
         let run = StrategyRun { position, before: &before, after: &self.draft };

@@ -36,7 +36,7 @@ pub(super) fn choose(
     has: impl Fn(NodeId, SteerValue) -> bool,
     released: &mut BTreeMap<NodeId, NodeId>,
 ) -> Vec<(NodeId, SteerValue, SteerReason)> {
-    let mut chosen = Chosen { ahead: now.trial(), nodes: Vec::new() };
+    let mut chosen = Chosen { ahead: now.fork(), nodes: Vec::new() };
     let mut full = BTreeSet::new();
     let has_taint = &|node| has(node, SteerValue::Emptying);
     for (position, strategy) in now.world.policy.strategies.iter().enumerate() {
@@ -212,7 +212,7 @@ fn empty<'w>(
     pods: Vec<PodId>,
     destinations: &[NodeId],
 ) -> Option<(Draft<'w>, Vec<NodeId>)> {
-    let (mut after, mut landings) = (ahead.trial(), Vec::new());
+    let (mut after, mut landings) = (ahead.fork(), Vec::new());
     for pod in pods {
         landings.push(room.place(&mut after, pod, destinations.iter().copied())?);
     }

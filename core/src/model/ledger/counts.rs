@@ -1,5 +1,4 @@
-//! Counts over the ledger for the status page, metrics and explanations. Decisions use only the
-//! number of resting workloads.
+//! Counts over the ledger for the status page, metrics and explanations. Decisions do not use them.
 
 use jiff::Timestamp;
 

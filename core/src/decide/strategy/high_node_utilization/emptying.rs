@@ -42,7 +42,7 @@ impl EmptyingRule<'_> {
         nodes: &mut EmptyingNodes,
         search: &mut Search,
     ) -> VecDeque<Candidate> {
-        let (mut queue, mut ahead) = (VecDeque::new(), draft.trial());
+        let (mut queue, mut ahead) = (VecDeque::new(), draft.fork());
         let mut stuck: BTreeMap<NodeId, Refusals> = BTreeMap::new();
         loop {
             let (mut tried, mut again) = (0, Vec::new());
@@ -189,7 +189,7 @@ fn land_all<'d>(
     candidates: impl Iterator<Item = Candidate>,
     search: &mut Search,
 ) -> (Draft<'d>, Vec<Candidate>, Refusals) {
-    let (mut after, mut moves) = (ahead.trial(), Vec::new());
+    let (mut after, mut moves) = (ahead.fork(), Vec::new());
     let mut left: Vec<Candidate> = candidates.collect();
     loop {
         let (tried, mut stay) = (left.len(), Vec::new());
@@ -242,7 +242,7 @@ fn in_eviction_order<'d>(
 
 /// The draft after these moves in this order; `None` if one of them has no destination then.
 fn replay<'d>(ahead: &Draft<'d>, moves: &[Candidate], search: &mut Search) -> Option<Draft<'d>> {
-    let mut after = ahead.trial();
+    let mut after = ahead.fork();
     for candidate in moves {
         search.spend(after.forecast_work());
         let landing = gate::landing(candidate, &after).ok()?;

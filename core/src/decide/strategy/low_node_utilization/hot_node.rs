@@ -145,7 +145,8 @@ fn within_variation(draft: &Draft<'_>, excess: &[ResourceExcess]) -> Option<NotS
     })
 }
 
-/// The part of the excess that pods can remove, or all of it and why nothing is begun.
+/// Why nothing is begun, and the part of the excess that pods can remove; all of it if they can
+/// remove too little.
 fn begun(
     draft: &Draft<'_>,
     excess: &[ResourceExcess],

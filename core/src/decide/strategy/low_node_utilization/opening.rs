@@ -18,7 +18,7 @@ use super::sequence::{MOST_PODS, Moves, SequenceSearch, Uncertain, descending};
 const SCORE_OF_REQUESTS: f64 = 50.0;
 
 impl<'d> SequenceSearch<'_, '_, 'd> {
-    /// Looks for the opening that is worth most: pods that leave another node first, so that a
+    /// Looks for the opening that saves most: pods that leave another node first, so that a
     /// heavy pod of a hot node lands there, and then perhaps others. The hottest node comes first,
     /// as long as there are few.
     pub(super) fn openings(&mut self) {
@@ -82,7 +82,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
                 moves.add(follower.clone(), lands);
                 return Some(Uncertain {
                     first: moves.first()?,
-                    worth: self.with_more(moves, others)?,
+                    saves: self.with_more(moves, others)?,
                     follower: Some(follower.pod),
                 });
             }
@@ -90,16 +90,16 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         None
     }
 
-    /// Whether another move is worth as much even if all pods that may follow save an eviction.
+    /// Whether another move saves as much even if all pods that may follow save an eviction.
     fn is_beaten(&self, moves: &Moves<'_, '_>) -> bool {
         let followers = 1 + MOST_PODS;
-        let worth = moves.success() * whole(followers) / whole(moves.made.len() + followers);
-        worth <= self.best.as_ref().map_or(0.0, |best| best.worth)
+        let most = moves.success() * whole(followers) / whole(moves.made.len() + followers);
+        most <= self.best.as_ref().map_or(0.0, |best| best.saves)
     }
 
-    /// The worth of the moves if other pods follow, as long as each of them adds to it.
+    /// The evictions that the moves save if other pods follow, as long as each of them saves more.
     fn with_more(&mut self, mut moves: Moves<'_, 'd>, others: &[Candidate]) -> Option<f64> {
-        let mut worth = moves.worth(self.run)?;
+        let mut saves = moves.saves(self.run)?;
         for _ in 1..=MOST_PODS {
             let mut others = others.iter();
             let next = others.find_map(|other| Some((other, self.follows(other, moves.later())?)));
@@ -107,12 +107,12 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
                 break;
             };
             moves.add(other.clone(), prospect);
-            match moves.worth(self.run) {
-                Some(more) if more > worth => worth = more,
+            match moves.saves(self.run) {
+                Some(more) if more > saves => saves = more,
                 _ => break,
             }
         }
-        Some(worth)
+        Some(saves)
     }
 
     /// The prospect of a pod that still saves an eviction and may move.

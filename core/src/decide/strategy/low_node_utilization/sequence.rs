@@ -7,9 +7,9 @@
 //! the first move of a sequence is made: the next cycle knows its landing, and looks again.
 //!
 //! All of them compare by the evictions that they probably save for each one that they make. For
-//! example, a node needs one eviction. Its heavy pod lands well with 60 %: worth 0.6. If one pod of
-//! another node moves first with 90 %, it lands well with 100 %: worth 0.9 × 1 ÷ 2 = 0.45. So the
-//! heavy pod goes at once. Where it would return for sure, the other pod moves first.
+//! example, a node needs one eviction. Its heavy pod lands well with 60 %: it saves 0.6. If one pod
+//! of another node moves first with 90 %, it lands well with 100 %: each saves 0.9 × 1 ÷ 2 = 0.45.
+//! So the heavy pod goes at once. Where it would return for sure, the other pod moves first.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -45,7 +45,8 @@ const FORECASTS_OF_A_NODE: usize = 300;
 /// A move that is not certain, and how many evictions it probably saves for each one.
 #[derive(Debug)]
 pub(super) struct Uncertain {
-    pub(super) worth: f64,
+    /// The evictions that it probably saves for each one that it makes.
+    pub(super) saves: f64,
     /// The first move.
     pub(super) first: Candidate,
     /// The pod of a hot node that follows in a later cycle, if the first one is of another node.
@@ -53,10 +54,10 @@ pub(super) struct Uncertain {
 }
 
 impl Uncertain {
-    /// Takes the place of the best move if it is worth more.
+    /// Takes the place of the best move if it saves more.
     pub(super) fn compete(self, best: &mut Option<Self>) {
-        let most = best.as_ref().map(|best| best.worth);
-        if most.is_none_or(|most| self.worth > most + 1e-9) {
+        let most = best.as_ref().map(|best| best.saves);
+        if most.is_none_or(|most| self.saves > most + 1e-9) {
             *best = Some(self);
         }
     }
@@ -112,7 +113,7 @@ impl LowNodeUtilizationRun<'_> {
         });
         let mut best: Option<Uncertain> = None;
         for (success, pod) in descending(known) {
-            let is_enough = best.as_ref().is_some_and(|best| best.worth >= success);
+            let is_enough = best.as_ref().is_some_and(|best| best.saves >= success);
             if is_enough || self.uncertain_work >= self.search.most_work {
                 break;
             }
@@ -129,7 +130,7 @@ impl LowNodeUtilizationRun<'_> {
         let first = self.candidate_of(draft, pod)?;
         gate::admit_before_landing(&first, draft).ok()?;
         Some(Uncertain {
-            worth: gate::prospect(&first, draft).ok()?.success.get(),
+            saves: gate::prospect(&first, draft).ok()?.success.get(),
             first,
             follower: None,
         })
@@ -155,7 +156,7 @@ pub(super) struct SequenceSearch<'s, 'w, 'd> {
     pub(super) draft: &'s Draft<'d>,
     /// The draft after everything that moves has landed and ended.
     pub(super) later: &'s Draft<'d>,
-    /// The best move so far. A sequence must be worth more.
+    /// The best move so far. A sequence must save more.
     pub(super) best: Option<Uncertain>,
     /// The work of the search in this cycle, in forecasts times nodes.
     pub(super) work: usize,
@@ -264,7 +265,7 @@ impl<'d> Moves<'_, 'd> {
 
     /// The evictions that they probably save for each one that they make; `None` if they save
     /// hardly any.
-    pub(super) fn worth(&self, run: &LowNodeUtilizationRun<'_>) -> Option<f64> {
+    pub(super) fn saves(&self, run: &LowNodeUtilizationRun<'_>) -> Option<f64> {
         let snapshot = self.draft.world.snapshot;
         let changed = self.made.iter().flat_map(|(candidate, prospect)| {
             [snapshot.pod(candidate.pod).node, prospect.landing.on]
@@ -295,12 +296,12 @@ mod tests {
     use super::*;
     use crate::model::plan::Reason;
 
-    /// The pod of the best of moves that are worth so much, in this order.
-    fn best(worths: &[f64]) -> Option<usize> {
+    /// The pod of the best of moves that save so much, in this order.
+    fn best(all: &[f64]) -> Option<usize> {
         let mut best = None;
-        for (pod, worth) in worths.iter().enumerate() {
+        for (pod, saves) in all.iter().enumerate() {
             let uncertain = Uncertain {
-                worth: *worth,
+                saves: *saves,
                 first: Candidate::new(PodId(pod), 0, Reason::Counted),
                 follower: None,
             };
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_move_that_is_worth_most_wins_and_of_equal_ones_the_first() {
+    fn the_move_that_saves_most_wins_and_of_equal_ones_the_first() {
         assert_eq!(best(&[]), None);
         assert_eq!(best(&[0.5, 0.75, 0.6]), Some(1));
         assert_eq!(best(&[0.5, 0.1 + 0.2 + 0.2, 0.5]), Some(0));

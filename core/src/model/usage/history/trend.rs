@@ -28,7 +28,7 @@
 //! and 0.93, and the expected mean of the next half hour is 56.1 + 3.9 + 0.93 × 0.1 × 15 = 61.4 %,
 //! with an error of 0.25 points. Had cpu jumped between 40 % and 70 % every three minutes, the
 //! factors would be 0.14 and 0.02, and the expected mean after a minute at 70 % would be 57.8 %,
-//! with an error of 15.3 points.
+//! with an error of 15.2 points.
 
 use std::sync::LazyLock;
 
