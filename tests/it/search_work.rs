@@ -171,3 +171,20 @@ fn a_pool_without_hot_nodes_leaves_its_part_of_the_work_to_the_next_one() {
     let hot_nodes = 20;
     assert_eq!(reached_in_pools([0, hot_nodes]), [0, hot_nodes * PODS_OF_A_NODE]);
 }
+
+#[test]
+fn a_cycle_of_a_large_cluster_marks_some_of_the_nodes_to_be_emptied() {
+    let policy = "steering: {taintEmptying: true, maxNodes: none}\nevictable: {minReplicas: 1}
+strategies: [{highNodeUtilization: {basis: requests, thresholds: {cpu: 20%}}}]";
+    let mut text = String::from("node busy cpu=1000\n  big cpu=500\n");
+    for node in 0..400 {
+        let _ = writeln!(text, "node small{node}\n  light{node} cpu=100m");
+    }
+    for node in 0..2 * OTHER_NODES {
+        let _ = writeln!(text, "node other{node}");
+    }
+    let plan = Cluster::parse(&text).plan(policy);
+    let count = |code: &str| plan.steering.iter().filter(|steer| steer.why.code() == code).count();
+    assert_eq!(count("empty"), 2 * OTHER_NODES);
+    assert!((250..350).contains(&count("emptying")), "{}", count("emptying"));
+}

@@ -80,6 +80,16 @@ impl Wish {
     }
 }
 
+/// A node with the steering taint.
+struct TaintedNode<'v> {
+    /// The value of the taint, if it is a known one.
+    value: Option<SteerValue>,
+    /// Why the node is not touched; `None` if it may be.
+    unsure: Option<&'v Class>,
+}
+
+type TaintedNodes<'v> = BTreeMap<NodeId, TaintedNode<'v>>;
+
 /// Where the pods of a plan may land, and where they should not.
 #[derive(Debug, Default)]
 pub struct Landings {
@@ -137,7 +147,7 @@ pub fn steer(
     landings: &Landings,
     halted: Option<&Halt>,
 ) -> Vec<Steer> {
-    let tainted = tainted(world.snapshot, world.policy);
+    let tainted = tainted(world.snapshot, world.policy, verdicts);
     let policy = &world.policy.steering;
     if tainted.is_empty() && !policy.is_on() {
         return Vec::new();
@@ -146,17 +156,17 @@ pub fn steer(
     if halted.is_none() {
         wishes = self::wishes(world, verdicts, landings, &tainted, &mut released);
     }
-    let has_taint = |wish: &Wish| tainted.get(&wish.node) == Some(&Some(wish.value));
+    let has_taint = |wish: &Wish| value_on(&tainted, wish.node) == Some(wish.value);
     wishes
         .retain(|wish| has_taint(wish) || wish.is_urgent() || !landings.moves.contains(&wish.node));
     let most = policy.max_nodes.map_or(u32::MAX, |share| share.of(selected(world)));
     let limit = usize::try_from(most).unwrap_or(usize::MAX);
     let withheld = wishes.split_off(wishes.len().min(limit));
     let mut steering: BTreeMap<NodeId, (SteerAction, SteerReason)> = BTreeMap::new();
-    for (node, value) in &tainted {
+    for (node, has) in &tainted {
         let needed = released.get(node).map(|hot| world.snapshot.node(*hot).name.clone());
         let why = needed.map(SteerReason::Needed);
-        let why = why.unwrap_or_else(|| why_not(world, *node, *value, verdicts, halted));
+        let why = why.unwrap_or_else(|| why_not(world, has, halted));
         steering.insert(*node, (SteerAction::Remove, why));
     }
     for wish in wishes {
@@ -192,24 +202,33 @@ fn named(
 
 /// The removal of every steering taint of the nodes that the policy selects.
 pub fn release(snapshot: &Snapshot, policy: &Policy) -> Vec<Steer> {
-    let nodes = tainted(snapshot, policy).into_keys();
+    let nodes = tainted(snapshot, policy, &[]).into_keys();
     let nodes = nodes.map(|node| snapshot.node(node).name.clone());
     nodes
         .map(|node| Steer { node, action: SteerAction::Remove, why: SteerReason::Ending })
         .collect()
 }
 
-/// The nodes with the steering taint, and its value if it is a known one. The taints of nodes that
-/// the policy does not select are those of the instance that balances them.
-fn tainted(snapshot: &Snapshot, policy: &Policy) -> BTreeMap<NodeId, Option<SteerValue>> {
+/// The nodes with the steering taint. The taints of nodes that the policy does not select are those
+/// of the instance that balances them.
+fn tainted<'v>(snapshot: &Snapshot, policy: &Policy, verdicts: &'v [Verdict]) -> TaintedNodes<'v> {
+    let mut unsure: BTreeMap<&str, &Class> = BTreeMap::new();
+    for verdict in verdicts.iter().filter(|verdict| is_unsure(&verdict.class)) {
+        unsure.entry(&verdict.node).or_insert(&verdict.class);
+    }
     let nodes = snapshot.node_ids().zip(&snapshot.nodes);
     nodes
         .filter(|(_, node)| policy.selects(&node.labels))
         .filter_map(|(id, node)| {
             let ours = node.taints.iter().find(|taint| taint.key == STEERING_KEY)?;
-            Some((id, SteerValue::of(ours)))
+            let unsure = unsure.get(node.name.as_str()).copied();
+            Some((id, TaintedNode { value: SteerValue::of(ours), unsure }))
         })
         .collect()
+}
+
+fn value_on(tainted: &TaintedNodes<'_>, node: NodeId) -> Option<SteerValue> {
+    tainted.get(&node)?.value
 }
 
 /// The number of nodes that the policy selects.
@@ -228,18 +247,17 @@ fn wishes(
     world: World<'_>,
     verdicts: &[Verdict],
     landings: &Landings,
-    tainted: &BTreeMap<NodeId, Option<SteerValue>>,
+    tainted: &TaintedNodes<'_>,
     released: &mut BTreeMap<NodeId, NodeId>,
 ) -> Vec<Wish> {
     let (now, policy) = (Draft::new(world), &world.policy.steering);
-    let has = |node: NodeId, value| tainted.get(&node).copied().flatten() == Some(value);
+    let has = |node: NodeId, value| value_on(tainted, node) == Some(value);
     let mut wishes = Vec::new();
     if policy.hot {
         wishes = hot(&now, verdicts, |node| has(node, SteerValue::Hot));
     }
     let (unlanded_hot, unlanded): (Vec<Wish>, Vec<Wish>) =
-        unlanded(world, verdicts, landings, tainted)
-            .partition(|wish| wish.value == SteerValue::Hot);
+        unlanded(world, landings, tainted).partition(|wish| wish.value == SteerValue::Hot);
     add(&mut wishes, unlanded_hot);
     wishes.sort_by(|a, b| {
         let kept = has(b.node, SteerValue::Hot).cmp(&has(a.node, SteerValue::Hot));
@@ -294,16 +312,15 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
 /// Nodes that keep their taint until the replacements that should not land there have a node.
 fn unlanded(
     world: World<'_>,
-    verdicts: &[Verdict],
     landings: &Landings,
-    tainted: &BTreeMap<NodeId, Option<SteerValue>>,
+    tainted: &TaintedNodes<'_>,
 ) -> impl Iterator<Item = Wish> {
     let snapshot = world.snapshot;
-    let keeps = move |(node, value): (&NodeId, &Option<SteerValue>)| {
+    let keeps = move |(node, has): (&NodeId, &TaintedNode<'_>)| {
         let name = &snapshot.node(*node).name;
-        let value = value.filter(|value| is_asked(world, *value))?;
+        let value = has.value.filter(|value| is_asked(world, *value))?;
         let waits = || world.ledger.has_unplaced_replacement(snapshot, name);
-        let keeps = unsure(verdicts, name).is_none() && (landings.in_turn || waits());
+        let keeps = has.unsure.is_none() && (landings.in_turn || waits());
         let why = SteerReason::Unlanded;
         keeps.then_some(Wish { node: *node, value, why, distance: Ratio::ZERO })
     };
@@ -344,39 +361,31 @@ fn above(
     above.map(|(node, warm)| (node, (why(warm.name(now), warm), warm.ratio))).collect()
 }
 
-/// The verdict because of which a node is not touched; `None` if there is none.
-fn unsure<'v>(verdicts: &'v [Verdict], node: &str) -> Option<&'v Verdict> {
-    let mut of_node = verdicts.iter().filter(|verdict| verdict.node == node);
-    of_node.find(|verdict| {
-        matches!(
-            verdict.class,
-            Class::Unknown(_)
-                | Class::Unreadable(_)
-                | Class::NotReady
-                | Class::Deleting
-                | Class::NoAllocatable(_)
-                | Class::Lacks(_)
-                | Class::NotSelected
-        )
-    })
+/// Whether a node of this class is not touched.
+const fn is_unsure(class: &Class) -> bool {
+    matches!(
+        class,
+        Class::Unknown(_)
+            | Class::Unreadable(_)
+            | Class::NotReady
+            | Class::Deleting
+            | Class::NoAllocatable(_)
+            | Class::Lacks(_)
+            | Class::NotSelected
+    )
 }
 
 /// Why a node loses the taint.
-fn why_not(
-    world: World<'_>,
-    node: NodeId,
-    value: Option<SteerValue>,
-    verdicts: &[Verdict],
-    halted: Option<&Halt>,
-) -> SteerReason {
+fn why_not(world: World<'_>, node: &TaintedNode<'_>, halted: Option<&Halt>) -> SteerReason {
+    let value = node.value;
     if !value.is_some_and(|value| is_asked(world, value)) {
         return SteerReason::NotAsked;
     }
     if let Some(halt) = halted {
         return SteerReason::Halted(Box::new(halt.clone()));
     }
-    match unsure(verdicts, &world.snapshot.node(node).name) {
-        Some(verdict) => SteerReason::Unsure(verdict.class.to_string()),
+    match node.unsure {
+        Some(class) => SteerReason::Unsure(class.to_string()),
         None if value == Some(SteerValue::Hot) => SteerReason::Cooled,
         None if value == Some(SteerValue::Full) => SteerReason::NotFull,
         None => SteerReason::NotEmptied,

@@ -7,7 +7,8 @@
 //! Only room matters here, not where the scheduler would place the pods. Without the taint they
 //! might return, which is what the taint prevents. A node is skipped if a pod on it has to stay, or
 //! if cluster-autoscaler may not remove it, because half an emptied node saves nothing. An emptied
-//! node stays chosen as long as it is underused, so that it stays empty until it is removed.
+//! node stays chosen as long as it is underused, so that it stays empty until it is removed. In a
+//! cluster of thousands of nodes, a cycle tries only some of those that still have pods.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +37,7 @@ pub(super) fn choose(
     has: impl Fn(NodeId, SteerValue) -> bool,
     released: &mut BTreeMap<NodeId, NodeId>,
 ) -> Vec<(NodeId, SteerValue, SteerReason)> {
-    let mut chosen = Chosen { ahead: now.fork(), nodes: Vec::new() };
+    let mut chosen = Chosen { ahead: now.fork(), nodes: Vec::new(), work: 0 };
     let mut full = BTreeSet::new();
     let has_taint = &|node| has(node, SteerValue::Emptying);
     for (position, strategy) in now.world.policy.strategies.iter().enumerate() {
@@ -84,6 +85,8 @@ fn is_full(now: &Draft<'_>, room: &Room<'_>, node: NodeId, leaving: &[PodId]) ->
 struct Chosen<'w> {
     ahead: Draft<'w>,
     nodes: Vec<(NodeId, SteerReason)>,
+    /// The work so far, in nodes. To try a source takes longer than a forecast.
+    work: usize,
 }
 
 impl Chosen<'_> {
@@ -107,6 +110,14 @@ impl Chosen<'_> {
             let Some(leaving) = leaving else {
                 continue;
             };
+            if leaving.is_empty() {
+                self.nodes.push((source, SteerReason::Empty));
+                continue;
+            }
+            if self.work >= scheduler::MOST_WORK {
+                continue;
+            }
+            self.work += now.world.snapshot.nodes.len();
             // Nodes in use come first, then underused nodes, the fullest first. Nodes with the
             // taint come last: a node that receives pods is not emptied, so the taints would
             // wander.
@@ -115,9 +126,7 @@ impl Chosen<'_> {
             fuller.sort_by_key(|n| has_taint(*n));
             let destinations: Vec<NodeId> = takers.iter().chain(&fuller).copied().collect();
             if let Some((after, landings)) = empty(&self.ahead, room, leaving, &destinations) {
-                let why =
-                    if landings.is_empty() { SteerReason::Empty } else { SteerReason::Emptying };
-                self.nodes.push((source, why));
+                self.nodes.push((source, SteerReason::Emptying));
                 self.ahead = after;
                 filled.extend(landings);
             }
