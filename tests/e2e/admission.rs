@@ -5,7 +5,7 @@ use kube::Error;
 use serde_json::{Map, Value, json};
 
 use crate::e2e::support::audit::USER;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, say, that};
 
@@ -146,8 +146,7 @@ fn forbidden_patches() -> Vec<(&'static str, Value, &'static str)> {
 
 #[test]
 fn the_account_can_change_the_steering_taint_and_nothing_else() {
-    with_control_plane(async |control_plane| {
-        prepare(control_plane).await;
+    scene::with(prepare, async |control_plane| {
         let before = content(control_plane).await;
         let patches = forbidden_patches();
         for (name, patch, message) in &patches {
@@ -194,8 +193,7 @@ fn the_account_can_change_the_steering_taint_and_nothing_else() {
 
 #[test]
 fn a_broken_admission_policy_affects_no_other_account() {
-    with_control_plane(async |control_plane| {
-        prepare(control_plane).await;
+    scene::with(prepare, async |control_plane| {
         // A large node costs no more than a policy may.
         set_size(control_plane, 1000, 2000).await;
         let mut taints = control_plane.get(NODE).await["spec"]["taints"].clone();
@@ -235,7 +233,6 @@ fn a_broken_admission_policy_affects_no_other_account() {
 
 /// Two nodes, the roles, and an admission policy that is in force.
 async fn prepare(control_plane: &ControlPlane) {
-    scene::rights(control_plane);
     control_plane.apply(WIDE_ROLE);
     scene::nodes(control_plane, 2).await;
     let patch = json!({"spec": {"taints": taints()}});

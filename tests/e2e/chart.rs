@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::{ControlPlane, run, with_control_plane};
 use crate::e2e::support::helm::{self, RELEASE, objects, refused, rendered, rendered_with_hooks};
 use crate::e2e::support::process::Launch;
+use crate::e2e::support::rounds::evicted;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, that};
 
@@ -719,11 +719,7 @@ fn a_release_is_installed_works_is_upgraded_rolled_back_and_removed() {
         let policy = config["data"]["policy.yaml"].as_str().unwrap();
         let launch = Launch::written(control_plane, policy).await;
         let mut process = launch.as_in_pod(&args);
-        process
-            .eventually("evictions", 240, async |_| {
-                that(evictions(control_plane).len() >= 2, "fewer")
-            })
-            .await;
+        evicted(control_plane, &mut process, 2, 240).await;
         process.cycles(1, 60).await;
         assert!(process.stop(10).await.success());
 

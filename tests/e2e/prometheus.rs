@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 use serde_json::json;
 
 use crate::e2e::support::audit::{evictions, requests};
-use crate::e2e::support::control_plane::{run, with_control_plane};
+use crate::e2e::support::control_plane::run;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::prometheus::{Prometheus, source};
 use crate::e2e::support::proxy::Stage;
@@ -22,8 +22,7 @@ const SLOWLY: Policy =
 
 #[test]
 fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         let prometheus = Prometheus::start(control_plane, 10).await;
         scene::late_nodes(control_plane).await;
         let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
@@ -50,10 +49,9 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
 
 #[test]
 fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         let prometheus = Prometheus::start(control_plane, 4).await;
-        scene::lopsided_by(control_plane, 8).await;
+        scene::more_lopsided(control_plane).await;
         let by_prometheus = Policy::USUAL.by(&source(&prometheus.url()));
         let by_queries =
             ratios(&mut Launch::written(control_plane, &by_prometheus).await.run(&["--dry-run"]))
@@ -113,10 +111,9 @@ fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
 
 #[test]
 fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         let prometheus = Prometheus::start(control_plane, 4).await;
-        scene::lopsided_by(control_plane, 8).await;
+        scene::more_lopsided(control_plane).await;
         let meddler = prometheus.meddler(control_plane).await;
         let mut process =
             Launch::written(control_plane, &SLOWLY.by(&source(&meddler.url()))).await.run(&[]);
@@ -158,10 +155,9 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
 
 #[test]
 fn metrics_server_is_the_fallback_while_prometheus_fails() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         let prometheus = Prometheus::start(control_plane, 4).await;
-        scene::lopsided_by(control_plane, 8).await;
+        scene::more_lopsided(control_plane).await;
         let meddler = prometheus.meddler(control_plane).await;
         let policy = SLOWLY.by(&format!("{}fallback: metricsApi, ", source(&meddler.url())));
         let policy = policy.replace("staleAfter: 15s", "staleAfter: 30s");
