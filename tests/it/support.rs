@@ -163,8 +163,6 @@ impl Cluster {
         let taints =
             words.get("taint").into_iter().flat_map(|t| t.split(',')).map(pod_options::taint);
         self.objects.apply(Object::Node(NodeFacts {
-            created: Timestamp::UNIX_EPOCH,
-            addresses: Vec::new(),
             name: name.clone(),
             labels,
             taints: taints.collect(),
@@ -172,11 +170,10 @@ impl Cluster {
             closures: closures(words),
             os: words.get("os").map(str::to_owned),
             allocatable,
-            capacity: Vec::new(),
             unremovable: words
                 .has("no-scale-down")
                 .then_some("cluster-autoscaler.kubernetes.io/scale-down-disabled"),
-            images: Vec::new(),
+            ..NodeFacts::default()
         }));
         if let Some(csi_node) = storage::csi_node(words) {
             self.objects.apply(csi_node);
@@ -336,9 +333,6 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
         created: noon() - age,
         started: Some(noon() - age),
         running_since: Some(noon() - age),
-        reason: None,
-        conditions: Vec::new(),
-        containers: Vec::new().into(),
         sizes: PodSizes {
             requests,
             overhead: pod_options::amounts(words, "overhead"),
@@ -375,20 +369,12 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
                 .get("grace")
                 .map_or(PodSpecFacts::USUAL_GRACE, |time| time.parse().unwrap()),
             os: words.get("os").map(str::to_owned),
-            scheduler: None,
-            gated: false,
-            ports: Vec::new(),
-            tolerations: Vec::new(),
             node_selector: words.get("on").map(pairs).unwrap_or_default(),
-            required_nodes: None,
-            preferred_nodes: Vec::new(),
-            spread: Vec::new(),
-            required_anti_affinity: Vec::new(),
-            required_affinity: Vec::new(),
-            preferred_terms: Vec::new(),
             resource_claims: words.has("devices"),
+            ..PodSpecFacts::default()
         }
         .into(),
+        ..PodFacts::default()
     }
 }
 

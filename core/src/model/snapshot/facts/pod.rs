@@ -22,7 +22,7 @@ pub type ResourceName = Cow<'static, str>;
 const READY: &str = "Ready";
 
 /// The facts of a pod. Those of [`PodSpecFacts`] can be read as if they stood here.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodFacts {
     /// Its namespace.
     pub namespace: String,
@@ -67,7 +67,7 @@ pub struct PodFacts {
 
 /// The requests and limits of a pod. Where each pod of a controller is resized to its own needs,
 /// they differ and everything else is equal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodSizes {
     /// The requests that the scheduler counts: containers, init containers, sidecars and overhead.
     pub requests: Vec<(ResourceName, Amount)>,
@@ -88,7 +88,7 @@ pub struct PodSizes {
 }
 
 /// The facts that pods of one controller usually share, so that they are kept once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent field of the object")]
 pub struct PodSpecFacts {
     /// The annotations that affect decisions.
