@@ -34,7 +34,7 @@ use evenkeel::model::snapshot::facts::{
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
 use evenkeel::model::usage::{ContainerSet, Measure, Readings, Sample};
-use evenkeel::policy::{Policy, Rule, Strategy};
+use evenkeel::policy::Policy;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::{PolicySource, Scenario};
 use evenkeel::simulate::trace::Trace;
@@ -466,10 +466,10 @@ pub(crate) fn played(text: &str) -> Trace {
 pub(crate) const EVEN: &str =
     "strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]\n";
 
-/// Returns a policy with one strategy, without a minimum age or minimum number of replicas.
-pub(crate) fn only(rule: Rule) -> Policy {
-    let mut policy = parse(EVEN);
-    policy.strategies = vec![Strategy { profile: 0, rule }];
+/// Returns a policy with these strategies, as YAML, without a minimum age or minimum number of
+/// replicas.
+pub(crate) fn only(strategies: &str) -> Policy {
+    let mut policy = parse(&format!("strategies: [{strategies}]\n"));
     let evictable = &mut policy.profiles[0].evictable;
     (evictable.min_replicas, evictable.min_pod_age, evictable.node_fit) =
         (0, SignedDuration::ZERO, false);
