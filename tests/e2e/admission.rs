@@ -8,6 +8,7 @@ use crate::e2e::support::audit::USER;
 use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, say, that};
+use crate::shared::table::rows;
 
 const NODE: &str = "/api/v1/nodes/n1";
 const STATUS: &str = "/api/v1/nodes/n1/status";
@@ -49,99 +50,44 @@ fn steering(value: &str, effect: &str) -> Value {
     json!({"key": "evenkeel.io/steer", "value": value, "effect": effect})
 }
 
-/// Changes that the account must not make: the name, the merge patch, and the message.
-#[expect(clippy::too_many_lines, reason = "a table of patches")]
+/// Changes that the account must not make: the name, the message, and the merge patch.
+const FORBIDDEN: &str = "
+a new label | METADATA | {metadata: {labels: {a: b}}}
+a changed label | METADATA | {metadata: {labels: {kubernetes.io/hostname: n2}}}
+a removed label | METADATA | {metadata: {labels: {kubernetes.io/hostname: null}}}
+no labels | METADATA | {metadata: {labels: null}}
+an annotation | METADATA | {metadata: {annotations: {a: b}}}
+a finalizer | METADATA | {metadata: {finalizers: [example.com/a]}}
+an owner | METADATA | {metadata: {ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u}]}}
+a label beside the taint | METADATA | {metadata: {labels: {a: b}}, spec: {taints: [DEDICATED, GPU]}}
+a cordon | SPEC | {spec: {unschedulable: true}}
+a provider | SPEC | {spec: {providerID: 'cloud://n1'}}
+pod addresses | SPEC | {spec: {podCIDR: 10.0.0.0/24, podCIDRs: [10.0.0.0/24]}}
+no taints | OTHER_TAINT | {spec: {taints: null}}
+another taint | OTHER_TAINT | {spec: {taints: [DEDICATED, GPU, HOT, {key: a, effect: NoExecute}]}}
+another effect of another taint | OTHER_TAINT | {spec: {taints: [DEDICATED, {key: gpu, effect: NoExecute}, HOT]}}
+another value of another taint | OTHER_TAINT | {spec: {taints: [{key: dedicated, value: db, effect: PreferNoSchedule}, GPU, HOT]}}
+one taint less | OTHER_TAINT | {spec: {taints: [GPU, HOT]}}
+another order | OTHER_TAINT | {spec: {taints: [GPU, DEDICATED, HOT]}}
+a key that begins like ours | OTHER_TAINT | {spec: {taints: [DEDICATED, GPU, HOT, {key: evenkeel.io/steer2, effect: PreferNoSchedule}]}}
+our taint with NoExecute | FORM | {spec: {taints: [DEDICATED, GPU, {key: evenkeel.io/steer, value: hot, effect: NoExecute}]}}
+our taint with NoSchedule | FORM | {spec: {taints: [DEDICATED, GPU, {key: evenkeel.io/steer, value: hot, effect: NoSchedule}]}}
+our taint with another value | FORM | {spec: {taints: [DEDICATED, GPU, {key: evenkeel.io/steer, value: cold, effect: PreferNoSchedule}]}}
+";
+
 fn forbidden_patches() -> Vec<(&'static str, Value, &'static str)> {
-    let metadata = |fields: Value| json!({"metadata": fields});
-    let spec = |fields: Value| json!({"spec": fields});
-    let tainted = |taints: Vec<Value>| json!({"spec": {"taints": taints}});
-    let [dedicated, gpu, hot] = taints();
-    let owner = json!([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}]);
-    vec![
-        ("a new label", metadata(json!({"labels": {"a": "b"}})), METADATA),
-        (
-            "a changed label",
-            metadata(json!({"labels": {"kubernetes.io/hostname": "n2"}})),
-            METADATA,
-        ),
-        (
-            "a removed label",
-            metadata(json!({"labels": {"kubernetes.io/hostname": null}})),
-            METADATA,
-        ),
-        ("no labels", metadata(json!({"labels": null})), METADATA),
-        ("an annotation", metadata(json!({"annotations": {"a": "b"}})), METADATA),
-        ("a finalizer", metadata(json!({"finalizers": ["example.com/a"]})), METADATA),
-        ("an owner", metadata(json!({"ownerReferences": owner})), METADATA),
-        (
-            "a label beside the taint",
-            json!({"metadata": {"labels": {"a": "b"}}, "spec": {"taints": [dedicated, gpu]}}),
-            METADATA,
-        ),
-        ("a cordon", spec(json!({"unschedulable": true})), SPEC),
-        ("a provider", spec(json!({"providerID": "cloud://n1"})), SPEC),
-        (
-            "pod addresses",
-            spec(json!({"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]})),
-            SPEC,
-        ),
-        ("no taints", spec(json!({"taints": null})), OTHER_TAINT),
-        (
-            "another taint",
-            tainted(vec![
-                dedicated.clone(),
-                gpu.clone(),
-                hot.clone(),
-                json!({"key": "a", "effect": "NoExecute"}),
-            ]),
-            OTHER_TAINT,
-        ),
-        (
-            "another effect of another taint",
-            tainted(vec![
-                dedicated.clone(),
-                json!({"key": "gpu", "effect": "NoExecute"}),
-                hot.clone(),
-            ]),
-            OTHER_TAINT,
-        ),
-        (
-            "another value of another taint",
-            tainted(vec![
-                json!({"key": "dedicated", "value": "db", "effect": "PreferNoSchedule"}),
-                gpu.clone(),
-                hot.clone(),
-            ]),
-            OTHER_TAINT,
-        ),
-        ("one taint less", tainted(vec![gpu.clone(), hot.clone()]), OTHER_TAINT),
-        ("another order", tainted(vec![gpu.clone(), dedicated.clone(), hot.clone()]), OTHER_TAINT),
-        (
-            "a key that begins like ours",
-            tainted(vec![
-                dedicated.clone(),
-                gpu.clone(),
-                hot,
-                json!({"key": "evenkeel.io/steer2", "effect": "PreferNoSchedule"}),
-            ]),
-            OTHER_TAINT,
-        ),
-        (
-            "our taint with NoExecute",
-            tainted(vec![dedicated.clone(), gpu.clone(), steering("hot", "NoExecute")]),
-            FORM,
-        ),
-        (
-            "our taint with NoSchedule",
-            tainted(vec![dedicated.clone(), gpu.clone(), steering("hot", "NoSchedule")]),
-            FORM,
-        ),
-        (
-            "our taint with another value",
-            tainted(vec![dedicated, gpu, steering("cold", "PreferNoSchedule")]),
-            FORM,
-        ),
-    ]
+    let [dedicated, gpu, hot] = taints().map(|taint| taint.to_string());
+    let patch = |patch: &str| {
+        let patch = patch.replace("DEDICATED", &dedicated).replace("GPU", &gpu);
+        serde_saphyr::from_str(&patch.replace("HOT", &hot)).unwrap()
+    };
+    let message = |name: &str| match name {
+        "METADATA" => METADATA,
+        "SPEC" => SPEC,
+        "OTHER_TAINT" => OTHER_TAINT,
+        _ => FORM,
+    };
+    rows(FORBIDDEN).map(|row| (row[0], patch(row[2]), message(row[1]))).collect()
 }
 
 #[test]

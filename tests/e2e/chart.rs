@@ -12,6 +12,7 @@ use crate::e2e::support::process::Launch;
 use crate::e2e::support::rounds::evicted;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, that};
+use crate::shared::table::rows;
 
 /// Labels and annotations that only the chart sets.
 const OF_THE_CHART: [&str; 5] = [
@@ -107,7 +108,7 @@ const POD: &str = "/spec/template/spec";
 const RUN: &str = "/spec/jobTemplate/spec/template/spec";
 
 /// Values, the object that they change, and the field with its content there.
-const EFFECTS: &str = r#"
+const EFFECTS: &str = "
 {image: {repository: mirror.example/evenkeel, tag: v9, digest: DIGEST}} | Deployment | POD/containers/0/image | mirror.example/evenkeel:v9@DIGEST
 {image: {repository: mirror.example/evenkeel, tag: v9}} | Deployment | POD/containers/0/image | mirror.example/evenkeel:v9
 {image: {repository: registry.k8s.io/descheduler/descheduler, tag: v9}} | Deployment | POD/containers/0/image | ghcr.io/evenkeel/evenkeel:vVERSION
@@ -174,13 +175,7 @@ const EFFECTS: &str = r#"
 {serviceAccount: {automountServiceAccountToken: false}} | ServiceAccount | /automountServiceAccountToken | false
 {grafanaDashboard: {enabled: true}, existingPolicy: own} | ConfigMap/evenkeel-dashboard | /metadata/labels/grafana_dashboard | '1'
 {networkPolicy: {enabled: true, from: [{podSelector: {}}]}} | NetworkPolicy | /spec/ingress/0 | {ports: [{port: http}], from: [{podSelector: {}}]}
-"#;
-
-/// The columns of the rows of a table.
-fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
-    let rows = table.lines().filter(|line| line.contains('|'));
-    rows.map(|row| row.split('|').map(str::trim).collect())
-}
+";
 
 fn yaml(text: &str) -> Value {
     serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -12,6 +12,7 @@ use evenkeel::values::ResourceId;
 use insta::assert_snapshot;
 
 use crate::it::support::{Cluster, EVEN, nodes, noon, parse, played, text};
+use crate::shared::table::rows;
 
 /// A hot node with four pods, and two other nodes.
 fn hot(pods: &str, n2: &str, n3: &str) -> Cluster {
@@ -188,16 +189,14 @@ tolerates=*:NoExecute@60 | taint=maintenance:NoSchedule | cpu=200m | moves
 
 #[test]
 fn no_pod_goes_where_it_would_not_run_or_not_stay() {
-    for case in DESTINATIONS.lines().filter(|line| line.contains('|')) {
-        let [pods, n2, n3, which] = case.split('|').map(str::trim).collect::<Vec<_>>()[..] else {
-            panic!("{case}")
-        };
+    for case in rows(DESTINATIONS) {
+        let [pods, n2, n3, which] = case[..] else { panic!("{case:?}") };
         let cluster = hot(pods, n2, n3);
         if which == "moves" {
-            assert!(!landings(&cluster).is_empty(), "{case}");
+            assert!(!landings(&cluster).is_empty(), "{case:?}");
         } else {
             let expected = format!("its replacement could land on n2, which {which}");
-            assert_eq!(why(&cluster.plan(EVEN)), expected, "{case}");
+            assert_eq!(why(&cluster.plan(EVEN)), expected, "{case:?}");
         }
     }
 }
