@@ -215,7 +215,7 @@ impl<T: Clone + 'static> Section<T> {
         self
     }
 
-    /// What the last field is for.
+    /// The purpose of the last field, in words for people.
     pub(crate) fn help(self, text: &'static str) -> Self {
         self.change_last(|field| field.help = text)
     }

@@ -86,6 +86,7 @@ fn zero_percent_of_a_workload_is_no_pod_instead_of_one() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of examples")]
 fn each_problem_is_shown_at_its_place_with_what_is_expected() {
     let problems = [
         // All problems are reported in file order.
