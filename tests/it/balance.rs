@@ -577,9 +577,7 @@ proptest! {
             // may the pods that stayed with it. The strategy asks for nothing else.
             let landing = ["no-room", "would-return", "would-not-help", "could-be-displaced"];
             let landed_badly = |pod: &str| {
-                plan.kept
-                    .iter()
-                    .any(|k| k.pod == pod && landing.contains(&k.refusal.code()))
+                plan.kept.iter().any(|k| k.pod == pod && landing.contains(&k.refusal.code()))
             };
             let stayed = |pod: &str| {
                 let with_other = |k: &Kept| {
@@ -623,11 +621,8 @@ proptest! {
                     prop_assert!(!fixed && seen.insert(id), "{}", text(&plan));
                     let home = snapshot.node(pod.node.unwrap());
                     prop_assert!(home.ready && m.to.as_deref() != Some(home.name.as_str()));
-                    let class = plan
-                        .nodes
-                        .iter()
-                        .find(|v| v.node == m.node)
-                        .map(|v| v.class.code());
+                    let class =
+                        plan.nodes.iter().find(|v| v.node == m.node).map(|v| v.class.code());
                     prop_assert!(
                         class.is_none_or(|c| c == "hot" || c == "underused"),
                         "{}",
@@ -651,11 +646,7 @@ proptest! {
         let cluster = Cluster::parse(&text_cluster);
         let plan = cluster.plan_by(pack(HIGH));
         for kept in &plan.kept {
-            prop_assert!(
-                !plan.moves.iter().any(|m| m.node == kept.node),
-                "{}",
-                text(&plan)
-            );
+            prop_assert!(!plan.moves.iter().any(|m| m.node == kept.node), "{}", text(&plan));
         }
         let full = plan.after.nodes.iter().zip(&plan.before.nodes);
         for (after, before) in full {

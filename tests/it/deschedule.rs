@@ -764,13 +764,9 @@ proptest! {
         let policy = everything(exact, node_fit);
         let snapshot = cluster.snapshot(&policy);
         let plan = cluster.plan_by(policy.clone());
-        let moves = plan
-            .moves
-            .iter()
-            .map(|m| (m.strategy, &m.namespace, &m.pod));
-        let mut asked: Vec<_> = moves
-            .chain(plan.kept.iter().map(|k| (k.strategy, &k.namespace, &k.pod)))
-            .collect();
+        let moves = plan.moves.iter().map(|m| (m.strategy, &m.namespace, &m.pod));
+        let mut asked: Vec<_> =
+            moves.chain(plan.kept.iter().map(|k| (k.strategy, &k.namespace, &k.pod))).collect();
         for (strategy, namespace, name) in &asked {
             let pod = snapshot.pod(snapshot.find_pod(namespace, name).unwrap());
             prop_assert!(
@@ -778,10 +774,7 @@ proptest! {
                 "{strategy} asks for {name}:\n{}",
                 text(&plan)
             );
-            prop_assert!(
-                !pod.terminating && snapshot.node(pod.node.unwrap()).ready,
-                "{name}"
-            );
+            prop_assert!(!pod.terminating && snapshot.node(pod.node.unwrap()).ready, "{name}");
         }
         let all = asked.len();
         asked.sort_unstable();
@@ -790,12 +783,7 @@ proptest! {
         let mut uids: Vec<_> = plan.moves.iter().map(|m| &m.uid).collect();
         uids.sort_unstable();
         uids.dedup();
-        prop_assert_eq!(
-            uids.len(),
-            plan.moves.len(),
-            "evicted twice:\n{}",
-            text(&plan)
-        );
+        prop_assert_eq!(uids.len(), plan.moves.len(), "evicted twice:\n{}", text(&plan));
         // The same world gives the same plan.
         prop_assert_eq!(text(&plan), text(&cluster.plan_by(policy)));
     }
@@ -809,10 +797,8 @@ proptest! {
         if plan.halted.is_some() {
             return Ok(());
         }
-        for pod in snapshot
-            .pods
-            .iter()
-            .filter(|p| !p.terminating && snapshot.node(p.node.unwrap()).ready)
+        for pod in
+            snapshot.pods.iter().filter(|p| !p.terminating && snapshot.node(p.node.unwrap()).ready)
         {
             let strategies = [
                 "RemovePodsViolatingNodeTaints",
@@ -822,16 +808,9 @@ proptest! {
             ];
             let broken = strategies.iter().any(|s| breaks(s, pod, &snapshot));
             let moved = plan.moves.iter().any(|m| m.uid == pod.uid);
-            let kept = plan
-                .kept
-                .iter()
-                .any(|k| (&k.namespace, &k.pod) == (&pod.namespace, &pod.name));
-            prop_assert!(
-                !broken || moved || kept,
-                "{} is passed over:\n{}",
-                pod.name,
-                text(&plan)
-            );
+            let kept =
+                plan.kept.iter().any(|k| (&k.namespace, &k.pod) == (&pod.namespace, &pod.name));
+            prop_assert!(!broken || moved || kept, "{} is passed over:\n{}", pod.name, text(&plan));
         }
     }
 }

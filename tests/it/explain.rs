@@ -74,37 +74,22 @@ proptest! {
         text in clusters(),
         exact in any::<bool>(),
     ) {
-        let policy = if exact {
-            parse(ALL_STRATEGIES).exactly()
-        } else {
-            parse(ALL_STRATEGIES)
-        };
+        let policy = if exact { parse(ALL_STRATEGIES).exactly() } else { parse(ALL_STRATEGIES) };
         let names: Vec<&str> = policy.strategies.iter().map(|s| s.rule.name()).collect();
         let (engine, snapshot) = Cluster::parse(&text).seen(policy, Ledger::default());
         let plan = engine.decide(&snapshot, noon());
         for subject in &snapshot.pods {
-            let explained = pod(
-                &engine,
-                &snapshot,
-                &format!("{}/{}", subject.namespace, subject.name),
-            );
+            let explained =
+                pod(&engine, &snapshot, &format!("{}/{}", subject.namespace, subject.name));
             prop_assert_eq!(
-                explained
-                    .verdicts
-                    .iter()
-                    .map(|line| line.strategy)
-                    .collect::<Vec<_>>(),
+                explained.verdicts.iter().map(|line| line.strategy).collect::<Vec<_>>(),
                 names.clone()
             );
             let mut moved = false;
             for line in &explained.verdicts {
                 let matches = |namespace: &str, pod: &str, strategy| {
                     (namespace, pod, strategy)
-                        == (
-                            subject.namespace.as_str(),
-                            subject.name.as_str(),
-                            line.strategy,
-                        )
+                        == (subject.namespace.as_str(), subject.name.as_str(), line.strategy)
                 };
                 let planned = plan
                     .moves
@@ -131,11 +116,8 @@ proptest! {
                     _ => prop_assert!(false, "{context}"),
                 }
                 // Only a strategy that chooses among equal pods says that others go first.
-                let chooses = [
-                    "RemoveDuplicates",
-                    "RemovePodsViolatingTopologySpreadConstraint",
-                ]
-                .contains(&line.strategy);
+                let chooses = ["RemoveDuplicates", "RemovePodsViolatingTopologySpreadConstraint"]
+                    .contains(&line.strategy);
                 prop_assert!(chooses || line.verdict.code() != "others-first", "{context}");
                 prop_assert!(!moved || line.verdict.code() == "moved-before", "{context}");
                 moved |= planned.is_some();
@@ -152,19 +134,12 @@ proptest! {
                         .find(|line| matches!(line.verdict, PodVerdict::Kept(_)))
                 });
             if let Some(line) = selected {
-                let first = gates
-                    .answers
-                    .iter()
-                    .find_map(|answer| answer.refusal.clone());
+                let first = gates.answers.iter().find_map(|answer| answer.refusal.clone());
                 prop_assert_eq!(gates.strategy, line.strategy);
                 match &line.verdict {
-                    PodVerdict::Moved { .. } => prop_assert_eq!(
-                        first,
-                        None,
-                        "{} in {}",
-                        subject.name,
-                        text
-                    ),
+                    PodVerdict::Moved { .. } => {
+                        prop_assert_eq!(first, None, "{} in {}", subject.name, text)
+                    }
                     // HighNodeUtilization refuses a pod if its whole node cannot be emptied, and
                     // exact decisions follow descheduler; no gate has such a refusal.
                     PodVerdict::Kept(refusal)
