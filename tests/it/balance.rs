@@ -9,10 +9,9 @@ use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
 use evenkeel::values::Ratio;
 use evenkeel::values::selector::Selector;
 use insta::assert_snapshot;
-use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, cases, nodes, noon, only, random_cluster, text};
+use crate::it::support::{Cluster, cases, nodes, only, random_cluster, text};
 
 fn duplicates() -> Policy {
     only("removeDuplicates")
@@ -545,13 +544,6 @@ fn clusters() -> impl Strategy<Value = String> {
     random_cluster::nodes_with(pods, random_cluster::one_of(4, &kinds), 7)
 }
 
-fn carry_out(cluster: &mut Cluster, plan: &Plan) {
-    for m in &plan.moves {
-        let to = m.to.as_deref().unwrap();
-        cluster.replace(&m.namespace, &m.pod, to, noon() - SignedDuration::from_hours(1));
-    }
-}
-
 proptest! {
     #![proptest_config(cases(100))]
 
@@ -571,7 +563,7 @@ proptest! {
         for policy in [duplicates(), spread(), pack(HIGH)] {
             let mut cluster = Cluster::parse(&text_cluster);
             let plan = cluster.plan_by(policy.clone());
-            carry_out(&mut cluster, &plan);
+            cluster.carry_out(&plan);
             let again = cluster.plan_by(policy.clone());
             // A pod with a bad landing before may have a good one after others have left, and so
             // may the pods that stayed with it. The strategy asks for nothing else.
@@ -596,7 +588,7 @@ proptest! {
             );
             for _ in 0..4 {
                 let plan = cluster.plan_by(policy.clone());
-                carry_out(&mut cluster, &plan);
+                cluster.carry_out(&plan);
             }
             prop_assert!(cluster.plan_by(policy).moves.is_empty());
         }

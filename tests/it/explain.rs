@@ -138,7 +138,7 @@ proptest! {
                 prop_assert_eq!(gates.strategy, line.strategy);
                 match &line.verdict {
                     PodVerdict::Moved { .. } => {
-                        prop_assert_eq!(first, None, "{} in {}", subject.name, text)
+                        prop_assert_eq!(first, None, "{} in {}", subject.name, text);
                     }
                     // HighNodeUtilization refuses a pod if its whole node cannot be emptied, and
                     // exact decisions follow descheduler; no gate has such a refusal.

@@ -245,14 +245,7 @@ proptest! {
         prop_assert_ne!(unlimited.as_str(), POLICY);
         let mut cluster = Cluster::parse(&text_cluster);
         let plan = cluster.plan(&unlimited);
-        for m in &plan.moves {
-            cluster.replace(
-                &m.namespace,
-                &m.pod,
-                m.to.as_deref().unwrap(),
-                crate::it::support::noon() - jiff::SignedDuration::from_hours(1),
-            );
-        }
+        cluster.carry_out(&plan);
         let again = cluster.plan(&unlimited);
         // A cycle may end before a node has reached its targets.
         let relieved = |node: &str| {
