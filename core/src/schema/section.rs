@@ -62,16 +62,10 @@ impl<T: Clone + 'static> Section<T> {
         kind: Kind<V>,
         member: impl Fn(&mut T) -> &mut V + Copy + 'static,
     ) -> Self {
-        let Kind { form, read, write } = kind;
-        let read: Read<T> = Box::new(move |section, spot| {
-            if let Some(value) = read(spot) {
-                *member(section) = value;
-            }
-        });
         // One accessor serves both directions. Policies are small and rarely written, so the clone
         // is cheap.
-        let write: Write<T> = Box::new(move |section| write(member(&mut section.clone())));
-        self.custom(name, Form::Value(form), read, write)
+        let get = move |section: &T| member(&mut section.clone()).clone();
+        self.computed(name, kind, get, move |section, value| *member(section) = value)
     }
 
     /// A field that is computed from `T`, and changes it.
@@ -79,8 +73,8 @@ impl<T: Clone + 'static> Section<T> {
         self,
         name: &'static str,
         kind: Kind<V>,
-        get: fn(&T) -> V,
-        set: fn(&mut T, V),
+        get: impl Fn(&T) -> V + 'static,
+        set: impl Fn(&mut T, V) + 'static,
     ) -> Self {
         let Kind { form, read, write } = kind;
         let read: Read<T> = Box::new(move |section, spot| {
@@ -99,13 +93,8 @@ impl<T: Clone + 'static> Section<T> {
         inner: Section<V>,
         member: impl Fn(&mut T) -> &mut V + Copy + 'static,
     ) -> Self {
-        let (form, inner) = (Form::Section(inner.outline()), Rc::new(inner));
-        let reader = Rc::clone(&inner);
-        let read: Read<T> =
-            Box::new(move |section, spot| *member(section) = spot.section(|f| reader.read(f)));
-        let write: Write<T> =
-            Box::new(move |section| map(inner.write(member(&mut section.clone()))));
-        self.custom(name, form, read, write)
+        let get = move |section: &T| member(&mut section.clone()).clone();
+        self.converted_section(name, inner, get, move |section, value| *member(section) = value)
     }
 
     /// A map that is one member of `T` and may be absent; `complete` recognises a map with all
@@ -160,8 +149,8 @@ impl<T: Clone + 'static> Section<T> {
         self,
         name: &'static str,
         inner: Section<V>,
-        get: fn(&T) -> V,
-        set: fn(&mut T, V),
+        get: impl Fn(&T) -> V + 'static,
+        set: impl Fn(&mut T, V) + 'static,
     ) -> Self {
         let (form, inner) = (Form::Section(inner.outline()), Rc::new(inner));
         let reader = Rc::clone(&inner);
