@@ -3,3 +3,4 @@
 pub(crate) mod boards;
 pub(crate) mod otlp_collector;
 pub(crate) mod placements;
+pub(crate) mod table;

@@ -225,17 +225,10 @@ strategies:
 
     /// Whether any of its strategies compares actual usage.
     pub fn weighs_usage(&self) -> bool {
-        self.strategies.iter().any(|s| match &s.rule {
-            Rule::LowNodeUtilization(rule) => rule.basis == Basis::Actual,
-            Rule::HighNodeUtilization(rule) => rule.basis == Basis::Actual,
-            Rule::RemoveDuplicates(_)
-            | Rule::RemovePodsViolatingTopologySpreadConstraint(_)
-            | Rule::RemovePodsViolatingInterPodAntiAffinity(_)
-            | Rule::RemovePodsViolatingNodeAffinity(_)
-            | Rule::RemovePodsViolatingNodeTaints(_)
-            | Rule::RemovePodsHavingTooManyRestarts(_)
-            | Rule::PodLifeTime(_)
-            | Rule::RemoveFailedPods(_) => false,
+        self.strategies.iter().any(|s| {
+            let low = LowNodeUtilization::of(&s.rule).map(|low| low.basis);
+            let basis = low.or(HighNodeUtilization::of(&s.rule).map(|high| high.basis));
+            basis == Some(Basis::Actual)
         })
     }
 

@@ -5,9 +5,10 @@ use kube::Error;
 use serde_json::{Map, Value, json};
 
 use crate::e2e::support::audit::USER;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, say, that};
+use crate::shared::table::rows;
 
 const NODE: &str = "/api/v1/nodes/n1";
 const STATUS: &str = "/api/v1/nodes/n1/status";
@@ -49,105 +50,49 @@ fn steering(value: &str, effect: &str) -> Value {
     json!({"key": "evenkeel.io/steer", "value": value, "effect": effect})
 }
 
-/// Changes that the account must not make: the name, the merge patch, and the message.
-#[expect(clippy::too_many_lines, reason = "a table of patches")]
+/// Changes that the account must not make: the name, the message, and the merge patch.
+const FORBIDDEN: &str = "
+a new label | METADATA | {metadata: {labels: {a: b}}}
+a changed label | METADATA | {metadata: {labels: {kubernetes.io/hostname: n2}}}
+a removed label | METADATA | {metadata: {labels: {kubernetes.io/hostname: null}}}
+no labels | METADATA | {metadata: {labels: null}}
+an annotation | METADATA | {metadata: {annotations: {a: b}}}
+a finalizer | METADATA | {metadata: {finalizers: [example.com/a]}}
+an owner | METADATA | {metadata: {ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u}]}}
+a label beside the taint | METADATA | {metadata: {labels: {a: b}}, spec: {taints: [DEDICATED, GPU]}}
+a cordon | SPEC | {spec: {unschedulable: true}}
+a provider | SPEC | {spec: {providerID: 'cloud://n1'}}
+pod addresses | SPEC | {spec: {podCIDR: 10.0.0.0/24, podCIDRs: [10.0.0.0/24]}}
+no taints | OTHER_TAINT | {spec: {taints: null}}
+another taint | OTHER_TAINT | {spec: {taints: [DEDICATED, GPU, HOT, {key: a, effect: NoExecute}]}}
+another effect of another taint | OTHER_TAINT | {spec: {taints: [DEDICATED, {key: gpu, effect: NoExecute}, HOT]}}
+another value of another taint | OTHER_TAINT | {spec: {taints: [{key: dedicated, value: db, effect: PreferNoSchedule}, GPU, HOT]}}
+one taint less | OTHER_TAINT | {spec: {taints: [GPU, HOT]}}
+another order | OTHER_TAINT | {spec: {taints: [GPU, DEDICATED, HOT]}}
+a key that begins like ours | OTHER_TAINT | {spec: {taints: [DEDICATED, GPU, HOT, {key: evenkeel.io/steer2, effect: PreferNoSchedule}]}}
+our taint with NoExecute | FORM | {spec: {taints: [DEDICATED, GPU, {key: evenkeel.io/steer, value: hot, effect: NoExecute}]}}
+our taint with NoSchedule | FORM | {spec: {taints: [DEDICATED, GPU, {key: evenkeel.io/steer, value: hot, effect: NoSchedule}]}}
+our taint with another value | FORM | {spec: {taints: [DEDICATED, GPU, {key: evenkeel.io/steer, value: cold, effect: PreferNoSchedule}]}}
+";
+
 fn forbidden_patches() -> Vec<(&'static str, Value, &'static str)> {
-    let metadata = |fields: Value| json!({"metadata": fields});
-    let spec = |fields: Value| json!({"spec": fields});
-    let tainted = |taints: Vec<Value>| json!({"spec": {"taints": taints}});
-    let [dedicated, gpu, hot] = taints();
-    let owner = json!([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}]);
-    vec![
-        ("a new label", metadata(json!({"labels": {"a": "b"}})), METADATA),
-        (
-            "a changed label",
-            metadata(json!({"labels": {"kubernetes.io/hostname": "n2"}})),
-            METADATA,
-        ),
-        (
-            "a removed label",
-            metadata(json!({"labels": {"kubernetes.io/hostname": null}})),
-            METADATA,
-        ),
-        ("no labels", metadata(json!({"labels": null})), METADATA),
-        ("an annotation", metadata(json!({"annotations": {"a": "b"}})), METADATA),
-        ("a finalizer", metadata(json!({"finalizers": ["example.com/a"]})), METADATA),
-        ("an owner", metadata(json!({"ownerReferences": owner})), METADATA),
-        (
-            "a label beside the taint",
-            json!({"metadata": {"labels": {"a": "b"}}, "spec": {"taints": [dedicated, gpu]}}),
-            METADATA,
-        ),
-        ("a cordon", spec(json!({"unschedulable": true})), SPEC),
-        ("a provider", spec(json!({"providerID": "cloud://n1"})), SPEC),
-        (
-            "pod addresses",
-            spec(json!({"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]})),
-            SPEC,
-        ),
-        ("no taints", spec(json!({"taints": null})), OTHER_TAINT),
-        (
-            "another taint",
-            tainted(vec![
-                dedicated.clone(),
-                gpu.clone(),
-                hot.clone(),
-                json!({"key": "a", "effect": "NoExecute"}),
-            ]),
-            OTHER_TAINT,
-        ),
-        (
-            "another effect of another taint",
-            tainted(vec![
-                dedicated.clone(),
-                json!({"key": "gpu", "effect": "NoExecute"}),
-                hot.clone(),
-            ]),
-            OTHER_TAINT,
-        ),
-        (
-            "another value of another taint",
-            tainted(vec![
-                json!({"key": "dedicated", "value": "db", "effect": "PreferNoSchedule"}),
-                gpu.clone(),
-                hot.clone(),
-            ]),
-            OTHER_TAINT,
-        ),
-        ("one taint less", tainted(vec![gpu.clone(), hot.clone()]), OTHER_TAINT),
-        ("another order", tainted(vec![gpu.clone(), dedicated.clone(), hot.clone()]), OTHER_TAINT),
-        (
-            "a key that begins like ours",
-            tainted(vec![
-                dedicated.clone(),
-                gpu.clone(),
-                hot,
-                json!({"key": "evenkeel.io/steer2", "effect": "PreferNoSchedule"}),
-            ]),
-            OTHER_TAINT,
-        ),
-        (
-            "our taint with NoExecute",
-            tainted(vec![dedicated.clone(), gpu.clone(), steering("hot", "NoExecute")]),
-            FORM,
-        ),
-        (
-            "our taint with NoSchedule",
-            tainted(vec![dedicated.clone(), gpu.clone(), steering("hot", "NoSchedule")]),
-            FORM,
-        ),
-        (
-            "our taint with another value",
-            tainted(vec![dedicated, gpu, steering("cold", "PreferNoSchedule")]),
-            FORM,
-        ),
-    ]
+    let [dedicated, gpu, hot] = taints().map(|taint| taint.to_string());
+    let patch = |patch: &str| {
+        let patch = patch.replace("DEDICATED", &dedicated).replace("GPU", &gpu);
+        serde_saphyr::from_str(&patch.replace("HOT", &hot)).unwrap()
+    };
+    let message = |name: &str| match name {
+        "METADATA" => METADATA,
+        "SPEC" => SPEC,
+        "OTHER_TAINT" => OTHER_TAINT,
+        _ => FORM,
+    };
+    rows(FORBIDDEN).map(|row| (row[0], patch(row[2]), message(row[1]))).collect()
 }
 
 #[test]
 fn the_account_can_change_the_steering_taint_and_nothing_else() {
-    with_control_plane(async |control_plane| {
-        prepare(control_plane).await;
+    scene::with(prepare, async |control_plane| {
         let before = content(control_plane).await;
         let patches = forbidden_patches();
         for (name, patch, message) in &patches {
@@ -194,8 +139,7 @@ fn the_account_can_change_the_steering_taint_and_nothing_else() {
 
 #[test]
 fn a_broken_admission_policy_affects_no_other_account() {
-    with_control_plane(async |control_plane| {
-        prepare(control_plane).await;
+    scene::with(prepare, async |control_plane| {
         // A large node costs no more than a policy may.
         set_size(control_plane, 1000, 2000).await;
         let mut taints = control_plane.get(NODE).await["spec"]["taints"].clone();
@@ -235,7 +179,6 @@ fn a_broken_admission_policy_affects_no_other_account() {
 
 /// Two nodes, the roles, and an admission policy that is in force.
 async fn prepare(control_plane: &ControlPlane) {
-    scene::rights(control_plane);
     control_plane.apply(WIDE_ROLE);
     scene::nodes(control_plane, 2).await;
     let patch = json!({"spec": {"taints": taints()}});

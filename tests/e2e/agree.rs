@@ -12,7 +12,6 @@ use evenkeel::simulate;
 use evenkeel::simulate::trace::Trace;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::Launch;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::say;
@@ -65,9 +64,8 @@ fn third_node_agrees() {
 /// Runs the scenario in the simulator and on a control plane, and compares evictions and balance.
 fn in_both(cut: Cut) {
     let (scenario, policy) = cut.make();
-    with_control_plane(async |control_plane| {
+    scene::with_rights(async |control_plane| {
         let foreseen = simulate::run(&scenario, policy.clone(), "short", |_| {});
-        scene::rights(control_plane);
         let player = Player { control_plane, scenario: &scenario };
         player.set().await;
         let launch = Launch::written(control_plane, &policy.to_native()).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::that;
@@ -23,9 +23,7 @@ fn pods(moves: &Value) -> BTreeSet<String> {
 
 #[test]
 fn a_daemon_evicts_what_a_person_has_approved_and_nothing_else() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         let policy = format!("{}approval: {{required: true}}\n", Policy::USUAL.by(""));
         let launch = Launch::written(control_plane, &policy).await.shown();
         let mut process = launch.run(&[]);
@@ -64,9 +62,7 @@ fn a_daemon_evicts_what_a_person_has_approved_and_nothing_else() {
 
 #[test]
 fn a_plan_file_is_carried_out_once_and_not_if_it_was_altered() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let text = launch.plan_text(&[]);
         let wanted = pods(&serde_json::from_str::<Value>(&text).unwrap()["moves"]);

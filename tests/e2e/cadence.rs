@@ -4,9 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::rounds::even;
+use crate::e2e::support::rounds::{even, evicted};
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{present, say, that};
 
@@ -32,9 +31,7 @@ async fn sum(process: &Process, series: &str) -> f64 {
 
 #[test]
 fn before_its_window_opens_it_plans_and_evicts_nothing() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let opens = full_minute_in(3 * MINUTE);
         let window = format!(
             "{}-{}",
@@ -61,9 +58,7 @@ fn before_its_window_opens_it_plans_and_evicts_nothing() {
 
 #[test]
 fn a_node_that_can_take_pods_again_leads_to_an_early_cycle() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         scene::cordon(control_plane, &scene::names(2, 4)).await;
         let policy = Policy { interval: "30m", ..Policy::USUAL };
         let policy = policy.by("").replace("sustainedFor: 10s", "sustainedFor: 0s");
@@ -79,12 +74,7 @@ fn a_node_that_can_take_pods_again_leads_to_an_early_cycle() {
         let uncordoned = present();
         scene::uncordon(control_plane, &scene::names(2, 4)).await;
         process.says(&["cycle: early, nodes can take pods now"], 1, 60).await;
-        process
-            .eventually("evictions long before the interval is over", 60, async |_| {
-                let made = evictions(control_plane).len();
-                that(made > 0, "none")
-            })
-            .await;
+        evicted(control_plane, &mut process, 1, 60).await;
         let first = evictions(control_plane)[0].at;
         say(&format!(
             "early cycle: the first eviction {} s after the nodes could take pods, with an \

@@ -6,12 +6,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::{ControlPlane, run, with_control_plane};
 use crate::e2e::support::helm::{self, RELEASE, objects, refused, rendered, rendered_with_hooks};
 use crate::e2e::support::process::Launch;
+use crate::e2e::support::rounds::evicted;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, that};
+use crate::shared::table::rows;
 
 /// Labels and annotations that only the chart sets.
 const OF_THE_CHART: [&str; 5] = [
@@ -105,316 +106,99 @@ fn of_kind(objects: &[Value], kind: &str) -> Value {
 
 const POD: &str = "/spec/template/spec";
 const RUN: &str = "/spec/jobTemplate/spec/template/spec";
-const CONTAINER: &str = "/spec/template/spec/containers/0";
 
-/// A value, the object that it changes, and the field with its content there.
-struct Effect {
-    values: Value,
-    kind: &'static str,
-    field: String,
-    expected: Value,
-}
+/// Values, the object that they change, and the field with its content there.
+const EFFECTS: &str = "
+{image: {repository: mirror.example/evenkeel, tag: v9, digest: DIGEST}} | Deployment | POD/containers/0/image | mirror.example/evenkeel:v9@DIGEST
+{image: {repository: mirror.example/evenkeel, tag: v9}} | Deployment | POD/containers/0/image | mirror.example/evenkeel:v9
+{image: {repository: registry.k8s.io/descheduler/descheduler, tag: v9}} | Deployment | POD/containers/0/image | ghcr.io/evenkeel/evenkeel:vVERSION
+{tolerations: [{key: a, operator: Exists}]} | Deployment | POD/tolerations | [{key: a, operator: Exists}]
+{topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]} | Deployment | POD/topologySpreadConstraints | [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
+{initContainers: [{name: first, image: first}]} | Deployment | POD/initContainers | [{name: first, image: first}]
+{nodeSelector: {a: b}} | Deployment | POD/nodeSelector | {a: b}
+{affinity: {nodeAffinity: {}}} | Deployment | POD/affinity | {nodeAffinity: {}}
+{dnsConfig: {nameservers: [10.0.0.1]}} | Deployment | POD/dnsConfig | {nameservers: [10.0.0.1]}
+{priorityClassName: system-node-critical} | Deployment | POD/priorityClassName | system-node-critical
+{imagePullSecrets: [{name: registry}]} | Deployment | POD/imagePullSecrets | [{name: registry}]
+{automountServiceAccountToken: false} | Deployment | POD/automountServiceAccountToken | false
+{serviceAccount: {create: false, name: own}} | Deployment | POD/serviceAccountName | own
+{command: [/bin/descheduler]} | Deployment | POD/containers/0/command | [/bin/descheduler]
+{resources: {limits: {cpu: 500m}}} | Deployment | POD/containers/0/resources/limits | {cpu: 500m, memory: 512Mi}
+{resources: {requests: {cpu: 0.5}}} | Deployment | POD/containers/0/resources/requests/cpu | 0.5
+{securityContext: {runAsUser: 1000}} | Deployment | POD/containers/0/securityContext/runAsUser | 1000
+{podSecurityContext: {fsGroup: 1000}} | Deployment | POD/securityContext/fsGroup | 1000
+{podLabels: {a: b}} | Deployment | /spec/template/metadata/labels/a | b
+{podAnnotations: {a: b}} | Deployment | /spec/template/metadata/annotations/a | b
+{deploymentAnnotations: {a: b}} | Deployment | /metadata/annotations/a | b
+{livenessProbe: {httpGet: {port: 10258, scheme: HTTPS}}} | Deployment | POD/containers/0/livenessProbe/httpGet/port | 10258
+{livenessProbe: null} | Deployment | POD/containers/0/livenessProbe/httpGet/port | http
+{ports: [{containerPort: 10258}]} | Deployment | POD/containers/0/ports/1/containerPort | 10258
+{automountServiceAccountToken: false, extraServiceAccountVolumes: [{name: token, projected: {}}]} | Deployment | POD/volumes/1/name | token
+{automountServiceAccountToken: false, extraServiceAccountVolumeMounts: [{name: token, mountPath: /t}]} | Deployment | POD/containers/0/volumeMounts/1/name | token
+{nameOverride: x} | Deployment | /metadata/name | evenkeel-x
+{fullnameOverride: x} | Deployment | /metadata/name | x
+{namespaceOverride: x} | Deployment | /metadata/namespace | x
+{commonLabels: {a: b}} | Deployment | /metadata/labels/a | b
+{steering: {rights: false}} | Deployment | /kind | Deployment
+# Without a Lease, the old and the new pod of a rollout would both evict.
+{leaderElection: {enabled: false}} | Deployment | /spec/strategy | {type: Recreate}
+{cmdOptions: {leader-elect: false}} | Deployment | /spec/strategy/type | Recreate
+{kind: CronJob, schedule: '*/2 * * * *'} | CronJob | /spec/schedule | '*/2 * * * *'
+{kind: CronJob, timeZone: Etc/UTC} | CronJob | /spec/timeZone | Etc/UTC
+{kind: CronJob, suspend: true} | CronJob | /spec/suspend | true
+{kind: CronJob, cronJobApiVersion: batch/v1} | CronJob | /apiVersion | batch/v1
+{kind: CronJob, startingDeadlineSeconds: 200} | CronJob | /spec/startingDeadlineSeconds | 200
+{kind: CronJob, successfulJobsHistoryLimit: 0} | CronJob | /spec/successfulJobsHistoryLimit | 0
+{kind: CronJob, failedJobsHistoryLimit: 7} | CronJob | /spec/failedJobsHistoryLimit | 7
+{kind: CronJob, activeDeadlineSeconds: 60} | CronJob | /spec/jobTemplate/spec/activeDeadlineSeconds | 60
+{kind: CronJob, ttlSecondsAfterFinished: 600} | CronJob | /spec/jobTemplate/spec/ttlSecondsAfterFinished | 600
+{kind: CronJob, cronJobAnnotations: {a: b}} | CronJob | /metadata/annotations | {a: b}
+{kind: CronJob, jobAnnotations: {a: b}} | CronJob | /spec/jobTemplate/metadata/annotations | {a: b}
+# With labels of its own, a Job does not get those of its pod, by which the notes find it.
+{kind: CronJob, jobLabels: {a: b}} | CronJob | /spec/jobTemplate/metadata/labels | {a: b, app.kubernetes.io/name: evenkeel, app.kubernetes.io/instance: evenkeel}
+{kind: CronJob, cronJobLabels: {a: b}} | CronJob | /metadata/labels/a | b
+# A run serves nothing, so a probe would end it.
+{kind: CronJob, livenessProbe: {httpGet: {port: 10258}}} | CronJob | RUN/containers/0/livenessProbe | null
+# The API server allows no longer name of a CronJob.
+{kind: CronJob, fullnameOverride: SIXTY} | CronJob | /metadata/name | FIFTY2
+{serviceMonitor: {enabled: true}} | ServiceMonitor | /spec/endpoints/0/honorLabels | true
+{serviceMonitor: {enabled: true, interval: 1m}} | ServiceMonitor | /spec/endpoints/0/interval | 1m
+{serviceMonitor: {enabled: true, namespace: monitoring}} | ServiceMonitor | /metadata/namespace | monitoring
+{serviceMonitor: {enabled: true, namespace: monitoring}} | ServiceMonitor | /spec/namespaceSelector/matchNames/0 | kube-system
+{serviceMonitor: {enabled: true, additionalLabels: {a: b}}} | ServiceMonitor | /metadata/labels/a | b
+{serviceMonitor: {enabled: true, metricRelabelings: [{action: keep}]}} | ServiceMonitor | /spec/endpoints/0/metricRelabelings | [{action: keep}]
+{serviceMonitor: {enabled: true, relabelings: [{action: keep}]}} | ServiceMonitor | /spec/endpoints/0/relabelings | [{action: keep}]
+{service: {enabled: true, ipFamilyPolicy: SingleStack}} | Service | /spec/ipFamilyPolicy | SingleStack
+{podDisruptionBudget: {enabled: true, maxUnavailable: 1}} | PodDisruptionBudget | /spec | {maxUnavailable: 1, selector: {matchLabels: {app.kubernetes.io/name: evenkeel, app.kubernetes.io/instance: evenkeel}}}
+{serviceAccount: {name: own, annotations: {a: b}}} | ServiceAccount | /metadata/name | own
+{serviceAccount: {name: own, annotations: {a: b}}} | ServiceAccount | /metadata/annotations | {a: b}
+{serviceAccount: {automountServiceAccountToken: false}} | ServiceAccount | /automountServiceAccountToken | false
+{grafanaDashboard: {enabled: true}, existingPolicy: own} | ConfigMap/evenkeel-dashboard | /metadata/labels/grafana_dashboard | '1'
+{networkPolicy: {enabled: true, from: [{podSelector: {}}]}} | NetworkPolicy | /spec/ingress/0 | {ports: [{port: http}], from: [{podSelector: {}}]}
+";
 
-fn effect(values: Value, kind: &'static str, field: &str, expected: Value) -> Effect {
-    let field = field.to_owned();
-    Effect { values, kind, field, expected }
-}
-
-/// A value that appears unchanged in the pod.
-fn in_pod(value: &str, content: &Value) -> Effect {
-    let values = json!({"kind": "Deployment", value: content});
-    effect(values, "Deployment", &format!("{POD}/{value}"), content.clone())
-}
-
-/// A value that appears unchanged in the CronJob.
-fn in_cron_job(value: &str, content: &Value, field: &str) -> Effect {
-    let values = json!({"kind": "CronJob", value: content});
-    effect(values, "CronJob", field, content.clone())
-}
-
-#[expect(clippy::too_many_lines, reason = "a list of values")]
-fn effects_on_pods() -> Vec<Effect> {
-    let tolerations = json!([{"key": "a", "operator": "Exists"}]);
-    let spread =
-        json!([{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]);
-    let init = json!([{"name": "first", "image": "first"}]);
-    let account = json!({"serviceAccount": {"create": false, "name": "own"}});
-    let image = |repository: &str| json!({"image": {"repository": repository, "tag": "v9"}});
-    let image_field = format!("{CONTAINER}/image");
-    let digest = format!("sha256:{}", "0123456789abcdef".repeat(4));
-    let mut pinned = image("mirror.example/evenkeel");
-    pinned["image"]["digest"] = json!(digest);
-    vec![
-        effect(
-            pinned,
-            "Deployment",
-            &image_field,
-            json!(format!("mirror.example/evenkeel:v9@{digest}")),
-        ),
-        in_pod("tolerations", &tolerations),
-        in_pod("topologySpreadConstraints", &spread),
-        in_pod("initContainers", &init),
-        in_pod("nodeSelector", &json!({"a": "b"})),
-        in_pod("affinity", &json!({"nodeAffinity": {}})),
-        in_pod("dnsConfig", &json!({"nameservers": ["10.0.0.1"]})),
-        in_pod("priorityClassName", &json!("system-node-critical")),
-        in_pod("imagePullSecrets", &json!([{"name": "registry"}])),
-        in_pod("automountServiceAccountToken", &json!(false)),
-        effect(account, "Deployment", &format!("{POD}/serviceAccountName"), json!("own")),
-        effect(
-            image("mirror.example/evenkeel"),
-            "Deployment",
-            &image_field,
-            json!("mirror.example/evenkeel:v9"),
-        ),
-        effect(
-            image("registry.k8s.io/descheduler/descheduler"),
-            "Deployment",
-            &image_field,
-            json!(concat!("ghcr.io/evenkeel/evenkeel:v", env!("CARGO_PKG_VERSION"))),
-        ),
-        effect(
-            json!({"command": ["/bin/descheduler"]}),
-            "Deployment",
-            &format!("{CONTAINER}/command"),
-            json!(["/bin/descheduler"]),
-        ),
-        effect(
-            json!({"resources": {"limits": {"cpu": "500m"}}}),
-            "Deployment",
-            &format!("{CONTAINER}/resources/limits"),
-            json!({"cpu": "500m", "memory": "512Mi"}),
-        ),
-        effect(
-            json!({"resources": {"requests": {"cpu": 0.5}}}),
-            "Deployment",
-            &format!("{CONTAINER}/resources/requests/cpu"),
-            json!(0.5),
-        ),
-        effect(
-            json!({"securityContext": {"runAsUser": 1000}}),
-            "Deployment",
-            &format!("{CONTAINER}/securityContext/runAsUser"),
-            json!(1000),
-        ),
-        effect(
-            json!({"podSecurityContext": {"fsGroup": 1000}}),
-            "Deployment",
-            &format!("{POD}/securityContext/fsGroup"),
-            json!(1000),
-        ),
-        effect(
-            json!({"podLabels": {"a": "b"}}),
-            "Deployment",
-            "/spec/template/metadata/labels/a",
-            json!("b"),
-        ),
-        effect(
-            json!({"podAnnotations": {"a": "b"}}),
-            "Deployment",
-            "/spec/template/metadata/annotations/a",
-            json!("b"),
-        ),
-        effect(
-            json!({"deploymentAnnotations": {"a": "b"}}),
-            "Deployment",
-            "/metadata/annotations/a",
-            json!("b"),
-        ),
-        effect(
-            json!({"livenessProbe": {"httpGet": {"port": 10258, "scheme": "HTTPS"}}}),
-            "Deployment",
-            &format!("{CONTAINER}/livenessProbe/httpGet/port"),
-            json!(10258),
-        ),
-        effect(
-            json!({"livenessProbe": null}),
-            "Deployment",
-            &format!("{CONTAINER}/livenessProbe/httpGet/port"),
-            json!("http"),
-        ),
-        effect(
-            json!({"ports": [{"containerPort": 10258}]}),
-            "Deployment",
-            &format!("{CONTAINER}/ports/1/containerPort"),
-            json!(10258),
-        ),
-        effect(
-            json!({"automountServiceAccountToken": false,
-                   "extraServiceAccountVolumes": [{"name": "token", "projected": {}}]}),
-            "Deployment",
-            &format!("{POD}/volumes/1/name"),
-            json!("token"),
-        ),
-        effect(
-            json!({"automountServiceAccountToken": false,
-                   "extraServiceAccountVolumeMounts": [{"name": "token", "mountPath": "/t"}]}),
-            "Deployment",
-            &format!("{CONTAINER}/volumeMounts/1/name"),
-            json!("token"),
-        ),
-    ]
-}
-
-fn effects_on_cron_jobs() -> Vec<Effect> {
-    let job = "/spec/jobTemplate";
-    vec![
-        in_cron_job("schedule", &json!("*/2 * * * *"), "/spec/schedule"),
-        in_cron_job("timeZone", &json!("Etc/UTC"), "/spec/timeZone"),
-        in_cron_job("suspend", &json!(true), "/spec/suspend"),
-        in_cron_job("cronJobApiVersion", &json!("batch/v1"), "/apiVersion"),
-        in_cron_job("startingDeadlineSeconds", &json!(200), "/spec/startingDeadlineSeconds"),
-        in_cron_job("successfulJobsHistoryLimit", &json!(0), "/spec/successfulJobsHistoryLimit"),
-        in_cron_job("failedJobsHistoryLimit", &json!(7), "/spec/failedJobsHistoryLimit"),
-        in_cron_job(
-            "activeDeadlineSeconds",
-            &json!(60),
-            &format!("{job}/spec/activeDeadlineSeconds"),
-        ),
-        in_cron_job(
-            "ttlSecondsAfterFinished",
-            &json!(600),
-            &format!("{job}/spec/ttlSecondsAfterFinished"),
-        ),
-        in_cron_job("cronJobAnnotations", &json!({"a": "b"}), "/metadata/annotations"),
-        in_cron_job("jobAnnotations", &json!({"a": "b"}), &format!("{job}/metadata/annotations")),
-        // With labels of its own, a Job does not get those of its pod, by which the notes find it.
-        effect(
-            json!({"kind": "CronJob", "jobLabels": {"a": "b"}}),
-            "CronJob",
-            &format!("{job}/metadata/labels"),
-            json!({"a": "b", "app.kubernetes.io/name": "evenkeel",
-                   "app.kubernetes.io/instance": "evenkeel"}),
-        ),
-        effect(
-            json!({"kind": "CronJob", "cronJobLabels": {"a": "b"}}),
-            "CronJob",
-            "/metadata/labels/a",
-            json!("b"),
-        ),
-        // A run serves nothing, so a probe would end it.
-        effect(
-            json!({"kind": "CronJob", "livenessProbe": {"httpGet": {"port": 10258}}}),
-            "CronJob",
-            &format!("{RUN}/containers/0/livenessProbe"),
-            Value::Null,
-        ),
-    ]
-}
-
-#[expect(clippy::too_many_lines, reason = "a list of values")]
-fn effects_on_other_objects() -> Vec<Effect> {
-    let monitor = |more: Value| {
-        let mut values = json!({"serviceMonitor": {"enabled": true}});
-        let fields = values["serviceMonitor"].as_object_mut().unwrap();
-        fields.extend(more.as_object().unwrap().clone());
-        values
-    };
-    let of_monitor = |more: Value, field: &str, expected: Value| {
-        effect(monitor(more), "ServiceMonitor", field, expected)
-    };
-    let rules = json!([{"action": "keep"}]);
-    vec![
-        of_monitor(json!({}), "/spec/endpoints/0/honorLabels", json!(true)),
-        of_monitor(json!({"interval": "1m"}), "/spec/endpoints/0/interval", json!("1m")),
-        of_monitor(json!({"namespace": "monitoring"}), "/metadata/namespace", json!("monitoring")),
-        of_monitor(
-            json!({"namespace": "monitoring"}),
-            "/spec/namespaceSelector/matchNames/0",
-            json!("kube-system"),
-        ),
-        of_monitor(json!({"additionalLabels": {"a": "b"}}), "/metadata/labels/a", json!("b")),
-        of_monitor(
-            json!({"metricRelabelings": rules}),
-            "/spec/endpoints/0/metricRelabelings",
-            rules.clone(),
-        ),
-        of_monitor(json!({"relabelings": rules}), "/spec/endpoints/0/relabelings", rules.clone()),
-        effect(
-            json!({"service": {"enabled": true, "ipFamilyPolicy": "SingleStack"}}),
-            "Service",
-            "/spec/ipFamilyPolicy",
-            json!("SingleStack"),
-        ),
-        effect(
-            json!({"podDisruptionBudget": {"enabled": true, "maxUnavailable": 1}}),
-            "PodDisruptionBudget",
-            "/spec",
-            json!({"maxUnavailable": 1, "selector": {"matchLabels":
-                {"app.kubernetes.io/name": "evenkeel", "app.kubernetes.io/instance": "evenkeel"}}}),
-        ),
-        effect(
-            json!({"serviceAccount": {"name": "own", "annotations": {"a": "b"}}}),
-            "ServiceAccount",
-            "/metadata",
-            json!({"name": "own", "annotations": {"a": "b"}}),
-        ),
-        effect(
-            json!({"serviceAccount": {"automountServiceAccountToken": false}}),
-            "ServiceAccount",
-            "/automountServiceAccountToken",
-            json!(false),
-        ),
-        effect(json!({"nameOverride": "x"}), "Deployment", "/metadata/name", json!("evenkeel-x")),
-        effect(json!({"fullnameOverride": "x"}), "Deployment", "/metadata/name", json!("x")),
-        effect(json!({"namespaceOverride": "x"}), "Deployment", "/metadata/namespace", json!("x")),
-        // The API server allows no longer name of a CronJob.
-        effect(
-            json!({"fullnameOverride": "x".repeat(60), "kind": "CronJob"}),
-            "CronJob",
-            "/metadata/name",
-            json!("x".repeat(52)),
-        ),
-        // Without a Lease, the old and the new pod of a rollout would both evict.
-        effect(
-            json!({"leaderElection": {"enabled": false}}),
-            "Deployment",
-            "/spec/strategy",
-            json!({"type": "Recreate"}),
-        ),
-        effect(
-            json!({"cmdOptions": {"leader-elect": false}}),
-            "Deployment",
-            "/spec/strategy/type",
-            json!("Recreate"),
-        ),
-        effect(json!({"commonLabels": {"a": "b"}}), "Service", "/metadata/labels/a", Value::Null),
-        effect(json!({"commonLabels": {"a": "b"}}), "Deployment", "/metadata/labels/a", json!("b")),
-        effect(json!({"steering": {"rights": false}}), "Deployment", "/kind", json!("Deployment")),
-        effect(
-            json!({"grafanaDashboard": {"enabled": true}, "existingPolicy": "own"}),
-            "ConfigMap/evenkeel-dashboard",
-            "/metadata/labels/grafana_dashboard",
-            json!("1"),
-        ),
-        effect(
-            json!({"networkPolicy": {"enabled": true, "from": [{"podSelector": {}}]}}),
-            "NetworkPolicy",
-            "/spec/ingress/0",
-            json!({"ports": [{"port": "http"}], "from": [{"podSelector": {}}]}),
-        ),
-    ]
+fn yaml(text: &str) -> Value {
+    serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 #[test]
 fn each_value_has_its_effect() {
-    let effects = [effects_on_pods(), effects_on_cron_jobs(), effects_on_other_objects()];
-    for Effect { values, kind, field, expected } in effects.into_iter().flatten() {
-        let objects = rendered(&values);
-        if kind == "Service" && !objects.iter().any(|object| object["kind"] == kind) {
-            assert!(expected.is_null(), "{values}: no Service");
-            continue;
-        }
-        let object = of_kind(&objects, kind);
-        let found = object.pointer(&field).cloned().unwrap_or_default();
-        if field == "/metadata" {
-            for (key, value) in expected.as_object().unwrap() {
-                assert_eq!(&found[key], value, "{values}: {key}");
-            }
-        } else {
-            assert_eq!(found, expected, "{values}: {field} of {kind}");
-        }
+    let digest = format!("sha256:{}", "0123456789abcdef".repeat(4));
+    let effects = EFFECTS
+        .replace("POD/", &format!("{POD}/"))
+        .replace("RUN/", &format!("{RUN}/"))
+        .replace("DIGEST", &digest)
+        .replace("VERSION", env!("CARGO_PKG_VERSION"))
+        .replace("SIXTY", &"x".repeat(60))
+        .replace("FIFTY2", &"x".repeat(52));
+    for row in rows(&effects) {
+        let [values, kind, field, expected] = row[..] else { panic!("{row:?}") };
+        let object = of_kind(&rendered(&yaml(values)), kind);
+        let found = object.pointer(field).cloned().unwrap_or_default();
+        assert_eq!(found, yaml(expected), "{values}: {field} of {kind}");
     }
+    let labelled = rendered(&json!({"commonLabels": {"a": "b"}}));
+    assert!(!labelled.iter().any(|object| object["kind"] == "Service"));
 }
 
 fn args(values: &Value) -> Vec<String> {
@@ -427,62 +211,33 @@ fn args(values: &Value) -> Vec<String> {
     args.iter().map(|arg| arg.as_str().unwrap().to_owned()).collect()
 }
 
+/// Values, flags that follow from them, and one that does not.
+const FLAGS: &str = "
+{} | --policy=/etc/evenkeel/policy.yaml --leader-elect | --once
+{kind: CronJob} | --once | --leader-elect
+{dryRun: true} | --dry-run | --once
+# Of two wishes, the one that evicts nothing.
+{dryRun: true, cmdOptions: {dry-run: false}} | --dry-run | --dry-run=false
+{cmdOptions: {dry-run: false}} | --dry-run=false | --dry-run
+# The ports and the Lease of descheduler, but no interval: its CronJob runs once.
+{deschedulerPolicy: {profiles: [{name: a}]}, cmdOptions: {v: 3}} | --policy-config-file=/etc/evenkeel/policy.yaml --v=3 | --descheduling-interval=5m
+{deschedulerPolicy: {profiles: [{name: a}]}, kind: Deployment} | --descheduling-interval=5m --leader-elect-resource-name=evenkeel | --once
+{kind: Deployment, deschedulingInterval: 2m} | --descheduling-interval=2m | --once
+{leaderElection: {leaseDuration: 15s, resourceName: descheduler}} | --leader-elect-lease-duration=15s --leader-elect-resource-name=descheduler | --once
+{leaderElection: {enabled: false}} | run | --leader-elect
+# A flag that is given twice would be refused.
+{cmdOptions: {listen: '[::]:8080', dry-run: null}, dryRun: true} | --listen=[::]:8080 --dry-run | --listen=0.0.0.0:8080
+{cmdOptions: {max-pods-to-evict-per-node: 2000000}} | --max-pods-to-evict-per-node=2000000 | --once
+{ports: [{containerPort: 10258}]} | --secure-port=10258 | --once
+{schedulerConfig: 'a: b'} | --scheduler-config=/etc/evenkeel-scheduler/scheduler.yaml | --once
+";
+
 #[test]
 fn the_flags_follow_from_the_values() {
-    let policy = json!({"profiles": [{"name": "a"}]});
-    for (values, present, absent) in [
-        (json!({}), vec!["--policy=/etc/evenkeel/policy.yaml", "--leader-elect"], "--once"),
-        (json!({"kind": "CronJob"}), vec!["--once"], "--leader-elect"),
-        (json!({"dryRun": true}), vec!["--dry-run"], "--once"),
-        // Of two wishes, the one that evicts nothing.
-        (
-            json!({"dryRun": true, "cmdOptions": {"dry-run": false}}),
-            vec!["--dry-run"],
-            "--dry-run=false",
-        ),
-        (json!({"cmdOptions": {"dry-run": false}}), vec!["--dry-run=false"], "--dry-run"),
-        // The ports and the Lease of descheduler, but no interval: its CronJob runs once.
-        (
-            json!({"deschedulerPolicy": policy, "cmdOptions": {"v": 3}}),
-            vec!["--policy-config-file=/etc/evenkeel/policy.yaml", "--v=3"],
-            "--descheduling-interval=5m",
-        ),
-        (
-            json!({"deschedulerPolicy": policy, "kind": "Deployment"}),
-            vec!["--descheduling-interval=5m", "--leader-elect-resource-name=evenkeel"],
-            "--once",
-        ),
-        (
-            json!({"kind": "Deployment", "deschedulingInterval": "2m"}),
-            vec!["--descheduling-interval=2m"],
-            "--once",
-        ),
-        (
-            json!({"leaderElection": {"leaseDuration": "15s", "resourceName": "descheduler"}}),
-            vec!["--leader-elect-lease-duration=15s", "--leader-elect-resource-name=descheduler"],
-            "--once",
-        ),
-        (json!({"leaderElection": {"enabled": false}}), vec!["run"], "--leader-elect"),
-        // A flag that is given twice would be refused.
-        (
-            json!({"cmdOptions": {"listen": "[::]:8080", "dry-run": null}, "dryRun": true}),
-            vec!["--listen=[::]:8080", "--dry-run"],
-            "--listen=0.0.0.0:8080",
-        ),
-        (
-            json!({"cmdOptions": {"max-pods-to-evict-per-node": 2_000_000}}),
-            vec!["--max-pods-to-evict-per-node=2000000"],
-            "--once",
-        ),
-        (json!({"ports": [{"containerPort": 10258}]}), vec!["--secure-port=10258"], "--once"),
-        (
-            json!({"schedulerConfig": "a: b"}),
-            vec!["--scheduler-config=/etc/evenkeel-scheduler/scheduler.yaml"],
-            "--once",
-        ),
-    ] {
-        let args = args(&values);
-        for flag in present {
+    for row in rows(FLAGS) {
+        let [values, present, absent] = row[..] else { panic!("{row:?}") };
+        let args = args(&yaml(values));
+        for flag in present.split(' ') {
             assert_eq!(args.iter().filter(|arg| *arg == flag).count(), 1, "{values}: {args:?}");
         }
         assert!(!args.iter().any(|arg| arg == absent), "{values}: {args:?}");
@@ -713,17 +468,13 @@ fn a_release_is_installed_works_is_upgraded_rolled_back_and_removed() {
         // The pod is simulated, so the program starts here: with the arguments of the pod, its
         // policy, its account and the rights that the release grants.
         let deployed = deployment(control_plane).await;
-        let args = deployed.pointer(&format!("{CONTAINER}/args")).unwrap().clone();
+        let args = deployed.pointer(&format!("{POD}/containers/0/args")).unwrap().clone();
         let config =
             control_plane.get("/api/v1/namespaces/kube-system/configmaps/evenkeel-policy").await;
         let policy = config["data"]["policy.yaml"].as_str().unwrap();
         let launch = Launch::written(control_plane, policy).await;
         let mut process = launch.as_in_pod(&args);
-        process
-            .eventually("evictions", 240, async |_| {
-                that(evictions(control_plane).len() >= 2, "fewer")
-            })
-            .await;
+        evicted(control_plane, &mut process, 2, 240).await;
         process.cycles(1, 60).await;
         assert!(process.stop(10).await.success());
 

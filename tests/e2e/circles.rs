@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
@@ -18,9 +18,7 @@ const AS_SET: Policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL }
 /// The dead loop: seven heavy pods prefer the hot node, so that no eviction helps.
 #[test]
 fn a_move_that_would_not_help_is_not_made_and_the_plan_says_why() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::dead_loop(control_plane).await;
+    scene::with(scene::dead_loop, async |control_plane| {
         let launch = Launch::new(control_plane, &AS_SET).await;
         let mut process = launch.run(&[]);
         process.says(&["would-return"], 1, 180).await;
@@ -46,9 +44,7 @@ fn a_move_that_would_not_help_is_not_made_and_the_plan_says_why() {
 /// The same cluster with a policy that tolerates moves without effect.
 #[test]
 fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::dead_loop(control_plane).await;
+    scene::with(scene::dead_loop, async |control_plane| {
         let policy = Policy { rest: "80s", tolerance: "100%", ..AS_SET };
         let mut process = Launch::new(control_plane, &policy).await.run(&[]);
         let first = first_eviction(control_plane, &mut process).await;
@@ -82,9 +78,7 @@ fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
 
 #[test]
 fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::late_nodes(control_plane).await;
+    scene::with(scene::late_nodes, async |control_plane| {
         let before = used(control_plane).await.percentages();
         let mut process = Launch::new(control_plane, &AS_SET).await.run(&[]);
         let first = first_eviction(control_plane, &mut process).await;

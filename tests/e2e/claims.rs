@@ -4,8 +4,9 @@
 use serde_json::{Value, json};
 
 use crate::e2e::support::audit::{Request, evictions, requests};
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::rounds::evicted;
 use crate::e2e::support::scene;
 use crate::e2e::support::usage::name;
 use crate::e2e::support::wait::{eventually, say, that};
@@ -68,7 +69,6 @@ async fn stateful_set(control_plane: &ControlPlane, replicas: u32) {
 
 /// Four nodes, and on n1 six heavy pods of the StatefulSet.
 async fn stateful_scene(control_plane: &ControlPlane) {
-    scene::rights(control_plane);
     scene::nodes(control_plane, 4).await;
     scene::cordon(control_plane, &scene::names(2, 4)).await;
     let claims: Vec<String> = (0..6).map(|number| format!("data-db-{number}")).collect();
@@ -113,8 +113,7 @@ async fn find(control_plane: &ControlPlane, pod: &str) -> Value {
 
 #[test]
 fn pods_stay_while_their_claims_are_being_deleted() {
-    with_control_plane(async |control_plane| {
-        stateful_scene(control_plane).await;
+    scene::with(stateful_scene, async |control_plane| {
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let plan = launch.plan();
         assert!(!plan["moves"].as_array().unwrap().is_empty(), "{plan:#}");
@@ -140,8 +139,7 @@ fn pods_stay_while_their_claims_are_being_deleted() {
 
 #[test]
 fn without_the_right_to_claims_pods_with_claims_stay_and_others_go() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         without_right(control_plane, CLAIMS);
         scene::nodes(control_plane, 4).await;
         scene::cordon(control_plane, &scene::names(2, 4)).await;
@@ -166,12 +164,7 @@ fn without_the_right_to_claims_pods_with_claims_stay_and_others_go() {
         assert_eq!(kinds["message"], said);
 
         let mut process = launch.run(&[]);
-        process
-            .eventually("the pods without claims to go", 240, async |_| {
-                let evicted = evictions(control_plane);
-                that(evicted.len() >= 2, format!("{evicted:?}"))
-            })
-            .await;
+        evicted(control_plane, &mut process, 2, 240).await;
         process.cycles(2, 60).await;
         let evicted: Vec<String> = evictions(control_plane).into_iter().map(|e| e.name).collect();
         assert!(evicted.iter().all(|pod| pod.starts_with("free-")), "{evicted:?}");
@@ -211,8 +204,7 @@ fn without_right(control_plane: &ControlPlane, resource: &str) {
 /// The scheduler counts a volume whose pod is gone as long as its attachment exists.
 #[test]
 fn a_volume_that_is_still_attached_counts_towards_the_limit() {
-    with_control_plane(async |control_plane| {
-        stateful_scene(control_plane).await;
+    scene::with(stateful_scene, async |control_plane| {
         let left: Vec<String> = (2..=4).map(|number| format!("left-{number}")).collect();
         bound_claims(control_plane, &left, "ReadWriteOnce");
         for (number, claim) in (2..=4).zip(&left) {

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use http::Method;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::ledger;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::proxy::{Proxy, Stage};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::wait::say;
 
 const EVICTION: &str = "/eviction";
 const LEDGER: &str = "/configmaps/evenkeel-ledger";
@@ -50,9 +50,7 @@ fn a_crash_before_the_outcome_is_written_down_loses_nothing() {
 /// Starts the program behind a proxy, crashes it, starts it again, and waits until the cluster is
 /// balanced.
 fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let originals = scene::pods(control_plane).await;
         let proxy = Proxy::start(control_plane).await;
         let mut process = Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await.run(&[]);
@@ -60,12 +58,7 @@ fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
         let at_crash = check(control_plane, &originals).await;
 
         let mut process = Launch::new(control_plane, &Policy::USUAL).await.run(&[]);
-        process
-            .eventually("an even cluster", 240, async |_| {
-                let used = used(control_plane).await;
-                that(used.highest() <= 50.0, in_words(&used.percentages()))
-            })
-            .await;
+        even(control_plane, &mut process, 240).await;
         process.cycles(3, 120).await;
         let in_the_end = check(control_plane, &originals).await;
         say(&format!("crash: {at_crash} evictions made before it, {in_the_end} in all"));

@@ -3,16 +3,14 @@
 
 use serde_json::Value;
 
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::say;
 
 #[test]
 fn no_pod_goes_where_it_may_land_on_a_node_that_is_being_deleted() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let before = launch.plan();
         assert!(!moves(&before).is_empty(), "{before:#}");

@@ -3,17 +3,15 @@
 use serde_json::json;
 
 use crate::e2e::support::audit::{eviction_calls, evictions};
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
 use crate::e2e::support::wait::{eventually, say, that};
 
 #[test]
 fn a_budget_is_counted_ahead_of_the_call() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         one_at_a_time(control_plane).await;
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let plan = launch.plan();
@@ -23,12 +21,7 @@ fn a_budget_is_counted_ahead_of_the_call() {
         assert!(refused > 0, "{kept:#?}");
 
         let mut process = launch.run(&[]);
-        process
-            .eventually("an even cluster, one eviction after the other", 300, async |_| {
-                let used = used(control_plane).await;
-                that(used.highest() <= 50.0, in_words(&used.percentages()))
-            })
-            .await;
+        even(control_plane, &mut process, 300).await;
         let (calls, made) = (eviction_calls(control_plane), evictions(control_plane));
         say(&format!(
             "a budget of one: {} evictions of {} calls, {refused} pods kept ahead",

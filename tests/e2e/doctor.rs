@@ -1,14 +1,11 @@
 //! `evenkeel doctor` against a real API server.
 
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene;
 
 #[test]
 fn doctor_finds_missing_rights_and_missing_metrics_and_nothing_else() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let policy = Policy { steering: "{taintHot: true}", ..Policy::USUAL };
         let launch = Launch::new(control_plane, &policy).await;
         let (ended_well, lines) = launch.doctor(&[]);

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::e2e::support::audit::evictions;
 use crate::e2e::support::clock;
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene::{self, MUTE};
@@ -15,9 +14,7 @@ use crate::e2e::support::wait::say;
 
 #[test]
 fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_beside_a_mute_node(control_plane).await;
+    scene::with(scene::lopsided_beside_a_mute_node, async |control_plane| {
         let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
         let on_mute: Vec<String> =
             pods.iter().filter(|p| scene::node_of(p) == MUTE).map(name).collect();
@@ -49,9 +46,7 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
 /// Ages and rests would be wrong by that hour. A clock that is set back delays no cycle.
 #[test]
 fn nothing_is_evicted_while_the_local_clock_is_wrong() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let launch = launch.with_clock(clock::set(control_plane, 0, 3600));
         let mut process = launch.run(&[]);

@@ -1,7 +1,6 @@
 //! Explanations on a real cluster, with the permissions of the daemon.
 
 use crate::e2e::support::audit::eviction_calls;
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::say;
@@ -10,9 +9,7 @@ use crate::e2e::support::wait::say;
 #[test]
 #[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn a_pod_that_would_return_is_explained_with_its_remedy() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::dead_loop(control_plane).await;
+    scene::with(scene::dead_loop, async |control_plane| {
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let pod = scene::pods(control_plane)
             .await

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::e2e::support::audit::{Request, evictions, requests};
 use crate::e2e::support::clock;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Process};
 use crate::e2e::support::proxy::Proxy;
 use crate::e2e::support::scene;
@@ -66,8 +66,7 @@ const FLAGS: [&str; 5] = [
 
 #[test]
 fn no_schedule_of_faults_loses_or_repeats_an_eviction() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 4).await;
         scene::deployment(control_plane, "web", 24, "10m").await;
         let stage = Stage::set(control_plane).await;

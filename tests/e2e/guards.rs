@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::prometheus::Prometheus;
+use crate::e2e::support::rounds::evicted;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{say, that};
 
@@ -54,13 +55,7 @@ const API_WELL: &str = "errors_ratio{namespace=\"default\",deployment=\"api\"} 0
 
 /// Six pods of `web` and two of `api` on n1, of which five have to leave.
 async fn two_services(control_plane: &ControlPlane) {
-    scene::rights(control_plane);
-    scene::nodes(control_plane, 4).await;
-    scene::cordon(control_plane, &scene::names(2, 4)).await;
-    scene::deployment(control_plane, "web", 6, "1000m").await;
-    scene::deployment(control_plane, "api", 2, "1000m").await;
-    scene::uncordon(control_plane, &scene::names(2, 4)).await;
-    scene::usage_is_steady(control_plane).await;
+    scene::on_n1(control_plane, &[("web", 6, "1000m"), ("api", 2, "1000m")]).await;
 }
 
 /// Usage from metrics.k8s.io, and these guards.
@@ -101,8 +96,7 @@ async fn shows(process: &mut Process, line: &str, seconds: u64) {
 
 #[test]
 fn a_service_whose_errors_rise_keeps_its_pods_within_one_poll_and_the_others_go() {
-    with_control_plane(async |control_plane| {
-        two_services(control_plane).await;
+    scene::with(two_services, async |control_plane| {
         let exporter = Exporter::default();
         exporter.set(&[WEB_WELL, API_WELL]);
         let address = exporter.start().await;
@@ -112,11 +106,7 @@ fn a_service_whose_errors_rise_keeps_its_pods_within_one_poll_and_the_others_go(
         let launch = Launch::written(control_plane, &policy(&prometheus, guards)).await;
         let mut process = launch.run(&[]);
         shows(&mut process, "evenkeel_guard_value{guard=\"errors\"} 0.01", 60).await;
-        process
-            .eventually("an eviction", 240, async |_| {
-                that(!evictions(control_plane).is_empty(), "none")
-            })
-            .await;
+        evicted(control_plane, &mut process, 1, 240).await;
 
         exporter.set(&[WEB_ILL, API_WELL]);
         let start = Instant::now();
@@ -148,8 +138,7 @@ fn a_service_whose_errors_rise_keeps_its_pods_within_one_poll_and_the_others_go(
 
 #[test]
 fn an_alert_stops_everything_and_a_lost_series_counts_as_configured() {
-    with_control_plane(async |control_plane| {
-        two_services(control_plane).await;
+    scene::with(two_services, async |control_plane| {
         let exporter = Exporter::default();
         exporter.set(&[WEB_WELL, API_WELL, "service_down 1"]);
         let rules = control_plane.write("services.yaml", RULES);

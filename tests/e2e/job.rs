@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::e2e::support::audit::{evictions, requests};
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::ledger;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene;
@@ -14,9 +14,7 @@ use crate::e2e::support::wait::{eventually, say, that};
 
 #[test]
 fn a_dry_run_evicts_nothing_and_writes_nothing() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let mut process = Launch::new(control_plane, &Policy::USUAL).await.run(&["--dry-run"]);
         process
             .eventually("a plan with moves in the log", 120, async |process| {
@@ -36,9 +34,7 @@ fn a_dry_run_evicts_nothing_and_writes_nothing() {
 
 #[test]
 fn once_acts_once_and_the_next_run_remembers_it() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let originals = scene::pods(control_plane).await;
         // With this tolerance the forecast refuses nothing, so only the ledger protects the
         // replacements.
@@ -73,9 +69,7 @@ fn once_acts_once_and_the_next_run_remembers_it() {
 
 #[test]
 fn every_eviction_has_one_event_that_says_why() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         assert!(
             Launch::new(control_plane, &Policy::USUAL)
                 .await

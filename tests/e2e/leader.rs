@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::e2e::support::audit::{eviction_calls, evictions};
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::ledger;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::proxy::{Proxy, Stage};
@@ -71,9 +71,7 @@ async fn leads(process: &Process) -> bool {
 
 #[test]
 fn when_the_leader_dies_the_other_continues_from_the_ledger() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let originals = scene::pods(control_plane).await;
         let flags = lease("15s", "10s");
         let proxy = Proxy::start(control_plane).await;
@@ -132,9 +130,7 @@ fn when_the_leader_dies_the_other_continues_from_the_ledger() {
 
 #[test]
 fn a_leader_that_was_suspended_past_its_lease_evicts_nothing_when_it_resumes() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         let flags = lease("8s", "5s");
         let proxy = Proxy::start(control_plane).await;
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
@@ -169,9 +165,7 @@ fn a_leader_that_was_suspended_past_its_lease_evicts_nothing_when_it_resumes() {
 
 #[test]
 fn a_leader_that_is_stopped_hands_over_at_once() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         let originals = scene::pods(control_plane).await;
         // Far longer than the test waits: only a handover can end this lease.
         let flags = lease("1h", "50m");

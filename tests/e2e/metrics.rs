@@ -8,7 +8,7 @@ use evenkeel::telemetry::metrics::catalogue::{DESCHEDULER, MetricInfo};
 use serde_json::Value;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{run_with, with_control_plane};
+use crate::e2e::support::control_plane::run_with;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::prometheus::Prometheus;
 use crate::e2e::support::scene;
@@ -29,9 +29,7 @@ const UNSEEN: [&str; 4] = [
 #[test]
 #[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn prometheus_and_promtool_accept_every_metric() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let prometheus = Prometheus::of_the_program(control_plane, None).await;
         let server = format!("prometheus: {{url: '{}', timeout: 2s}}, ", prometheus.url());
         let guard = "guards: [{name: never, query: vector(0), above: 1}]\n";

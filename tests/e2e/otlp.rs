@@ -2,7 +2,6 @@
 //! cycle.
 
 use crate::e2e::support::audit::{eviction_calls, evictions};
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
@@ -12,8 +11,7 @@ use crate::shared::otlp_collector::{Collector, Response};
 
 #[test]
 fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         let collector = Collector::start(Response::Status(503)).await;
         let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
         let mut process =

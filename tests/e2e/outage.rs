@@ -4,7 +4,7 @@
 use http::{Method, StatusCode};
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::proxy::Proxy;
 use crate::e2e::support::rounds::another_eviction;
@@ -20,9 +20,7 @@ const WAITING: &[&str] = &["\"outcome\":\"waiting\""];
 
 #[test]
 fn it_goes_on_after_the_api_server_was_restarted() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         let mut process = Launch::new(control_plane, &SLOWLY).await.run(&[]);
         another_eviction(control_plane, &mut process, 180).await;
         control_plane.component("restart", "apiserver");
@@ -33,7 +31,7 @@ fn it_goes_on_after_the_api_server_was_restarted() {
 
 #[test]
 fn it_waits_while_there_are_no_metrics() {
-    with_control_plane(async |control_plane| {
+    scene::with_rights(async |control_plane| {
         let (proxy, mut process) = started(control_plane).await;
 
         let complaints = process.warnings();
@@ -55,7 +53,7 @@ fn it_waits_while_there_are_no_metrics() {
 
 #[test]
 fn it_waits_while_its_watches_are_cut() {
-    with_control_plane(async |control_plane| {
+    scene::with_rights(async |control_plane| {
         let (proxy, mut process) = started(control_plane).await;
 
         let complaints = process.warnings();
@@ -90,8 +88,7 @@ fn it_waits_while_its_watches_are_cut() {
 
 /// A program behind a proxy that has made an eviction.
 async fn started(control_plane: &ControlPlane) -> (Proxy, Process) {
-    scene::rights(control_plane);
-    scene::lopsided_by(control_plane, 8).await;
+    scene::more_lopsided(control_plane).await;
     let proxy = Proxy::start(control_plane).await;
     let launch = Launch::by(control_plane, &SLOWLY, &proxy.url()).await;
     let mut process = launch.run(&[]);

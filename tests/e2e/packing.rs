@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::e2e::support::audit::{evictions, requests};
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Process};
 use crate::e2e::support::rounds::{self, healed};
 use crate::e2e::support::scene::{self, node_of};
@@ -36,8 +36,7 @@ fn policy(steering: &str) -> String {
 /// n6 would make n7, the fullest node, hot. n8 is in use.
 #[test]
 fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 8).await;
         light_pods(control_plane, 8).await;
         a_kept_pod(control_plane, "n4", 8).await;
@@ -71,8 +70,7 @@ fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
 /// A similar cluster with the default scheduler, which would bring every pod back.
 #[test]
 fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 6).await;
         light_pods(control_plane, 6).await;
         a_kept_pod(control_plane, "n4", 6).await;

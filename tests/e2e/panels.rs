@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::Launch;
 use crate::e2e::support::prometheus::Prometheus;
 use crate::e2e::support::scene;
@@ -54,9 +53,7 @@ const POINTS: u64 = 1000;
 
 #[test]
 fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_beside_a_mute_node(control_plane).await;
+    scene::with(scene::lopsided_beside_a_mute_node, async |control_plane| {
         let rules = control_plane.write("alerts.yaml", &groups().to_string());
         let prometheus = Prometheus::of_the_program(control_plane, Some(&rules)).await;
         let record = control_plane.dir.join("record.jsonl");

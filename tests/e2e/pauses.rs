@@ -3,17 +3,15 @@
 use http::Method;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::proxy::{Proxy, Stage};
+use crate::e2e::support::rounds::evicted;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, that};
 
 #[test]
 fn a_pause_stops_a_plan_that_is_being_carried_out_until_it_is_resumed() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         let proxy = Proxy::start(control_plane).await;
         let launch = Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await.shown();
         let mut process = launch.run(&[]);
@@ -36,19 +34,13 @@ fn a_pause_stops_a_plan_that_is_being_carried_out_until_it_is_resumed() {
 
         let said = Launch::as_person(control_plane, &["resume"]);
         assert!(said.starts_with("the cluster is no longer paused"), "{said}");
-        process
-            .eventually("the rest of the plan", 240, async |_| {
-                that(evictions(control_plane).len() >= 3, "fewer")
-            })
-            .await;
+        evicted(control_plane, &mut process, 3, 240).await;
     });
 }
 
 #[test]
 fn the_pods_of_a_namespace_stay_while_kubectl_pauses_it() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         let annotate =
             |what: &str| control_plane.kubectl(&["annotate", "namespace", "default", what]);
         annotate("evenkeel.io/pause=load test");
@@ -65,11 +57,7 @@ fn the_pods_of_a_namespace_stay_while_kubectl_pauses_it() {
         assert_eq!(paused["namespace"], "default");
         assert_eq!(paused["pause"], "paused: load test");
         annotate("evenkeel.io/pause-");
-        process
-            .eventually("an eviction", 240, async |_| {
-                that(!evictions(control_plane).is_empty(), "none")
-            })
-            .await;
+        evicted(control_plane, &mut process, 1, 240).await;
     });
 }
 

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::e2e::support::audit::eviction_calls;
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::say;
@@ -13,9 +12,7 @@ use crate::e2e::support::wait::say;
 /// By requests, all nodes are below 30 %, so no pod has to move.
 #[test]
 fn by_requests_no_node_is_hot_and_each_has_a_verdict() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::late_nodes(control_plane).await;
+    scene::with(scene::late_nodes, async |control_plane| {
         let launch =
             Launch::new(control_plane, &Policy { basis: "requests", ..Policy::USUAL }).await;
         let plan = launch.plan();
@@ -39,9 +36,7 @@ fn by_requests_no_node_is_hot_and_each_has_a_verdict() {
 
 #[test]
 fn the_same_cluster_gives_the_same_plan_byte_for_byte() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let (file, now) = scene::snapshot(control_plane).await;
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let from = ["--from", file.to_str().unwrap(), "--now", &now];

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::ledger;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::rounds::even;
@@ -73,8 +73,7 @@ async fn only_tainted(control_plane: &ControlPlane, expected: &[&str]) {
 
 #[test]
 fn one_instance_for_each_node_pool_balances_its_own_pool_and_leaves_the_other_alone() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         control_plane.apply(SECOND);
         scene::nodes(control_plane, 8).await;
         pool(control_plane, "a", 1).await;

@@ -2,7 +2,6 @@
 
 use http::Method;
 
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::proxy::{Proxy, Stage};
 use crate::e2e::support::scene;
@@ -10,8 +9,7 @@ use crate::e2e::support::wait::that;
 
 #[test]
 fn the_program_is_ready_after_its_first_lists_and_ends_on_sigterm() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 2).await;
         let proxy = Proxy::start(control_plane).await;
         let lists = proxy.hold(Stage::Unsent, &[Method::GET], "/api/v1/pods");
@@ -41,8 +39,7 @@ fn the_program_is_ready_after_its_first_lists_and_ends_on_sigterm() {
 /// longer.
 #[test]
 fn a_single_run_answers_the_probe_of_deschedulers_manifest() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 2).await;
         // Without usage the run waits.
         control_plane.component("stop", "metrics-server");

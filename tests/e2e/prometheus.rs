@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 use serde_json::json;
 
 use crate::e2e::support::audit::{evictions, requests};
-use crate::e2e::support::control_plane::{run, with_control_plane};
+use crate::e2e::support::control_plane::run;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::prometheus::{Prometheus, source};
 use crate::e2e::support::proxy::Stage;
@@ -22,8 +22,7 @@ const SLOWLY: Policy =
 
 #[test]
 fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         let prometheus = Prometheus::start(control_plane, 10).await;
         scene::late_nodes(control_plane).await;
         let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
@@ -50,10 +49,9 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
 
 #[test]
 fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         let prometheus = Prometheus::start(control_plane, 4).await;
-        scene::lopsided_by(control_plane, 8).await;
+        scene::more_lopsided(control_plane).await;
         let by_prometheus = Policy::USUAL.by(&source(&prometheus.url()));
         let by_queries =
             ratios(&mut Launch::written(control_plane, &by_prometheus).await.run(&["--dry-run"]))
@@ -113,10 +111,9 @@ fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
 
 #[test]
 fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         let prometheus = Prometheus::start(control_plane, 4).await;
-        scene::lopsided_by(control_plane, 8).await;
+        scene::more_lopsided(control_plane).await;
         let meddler = prometheus.meddler(control_plane).await;
         let mut process =
             Launch::written(control_plane, &SLOWLY.by(&source(&meddler.url()))).await.run(&[]);
@@ -158,10 +155,9 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
 
 #[test]
 fn metrics_server_is_the_fallback_while_prometheus_fails() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         let prometheus = Prometheus::start(control_plane, 4).await;
-        scene::lopsided_by(control_plane, 8).await;
+        scene::more_lopsided(control_plane).await;
         let meddler = prometheus.meddler(control_plane).await;
         let policy = SLOWLY.by(&format!("{}fallback: metricsApi, ", source(&meddler.url())));
         let policy = policy.replace("staleAfter: 15s", "staleAfter: 30s");
@@ -197,202 +193,97 @@ async fn ratios(process: &mut Process) -> BTreeMap<String, f64> {
     actual.map(|(labels, value)| (labels.to_owned(), value.parse().unwrap())).collect()
 }
 
-/// Series of one node and one pod, and the expected results of the default queries.
-struct QueryCase {
-    /// Series with the increase per scrape of 30 s, or with the constant value.
-    series: &'static [(&'static str, &'static str)],
-    expected: &'static [(&'static str, &'static str, f64)],
-}
+/// The labels of the kubelet's series of a pod, for `POD` below.
+const POD: &str = r#"node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web""#;
+/// Those of the series of node-exporter, for `EXPORTER` below.
+const EXPORTER: &str = r#"instance="10.0.0.1:9100""#;
 
-const POD: &str = r#"{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#;
-
-/// cAdvisor series of a pod with two containers that use 1.5 cores, as kube-prometheus-stack stores
-/// them, and node-exporter series of a node that uses 0.7 cores.
-const KUBE_PROMETHEUS_STACK: QueryCase = QueryCase {
-    series: &[
-        (
-            concat!(
-                r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
-                r#"namespace="shop",pod="web",container="a",id="/a"}"#
-            ),
-            "0+15x20",
-        ),
-        (
-            concat!(
-                r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
-                r#"namespace="shop",pod="web",container="b",id="/b"}"#
-            ),
-            "0+30x20",
-        ),
-        (
-            concat!(
-                r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
-                r#"namespace="shop",pod="web",id="/pod"}"#
-            ),
-            "0+45x20",
-        ),
-        (
-            concat!(
-                r#"container_memory_working_set_bytes{node="n1",instance="10.0.0.1:10250","#,
-                r#"namespace="shop",pod="web",container="a",id="/a"}"#
-            ),
-            "7x20",
-        ),
-        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#, "0+15x20"),
-        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="system"}"#, "0+6x20"),
-        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="idle"}"#, "0+9x20"),
-        (r#"node_memory_MemTotal_bytes{instance="10.0.0.1:9100"}"#, "100x20"),
-        (r#"node_memory_MemAvailable_bytes{instance="10.0.0.1:9100"}"#, "30x20"),
-    ],
-    expected: &[
-        ("nodeCpu", r#"{instance="10.0.0.1:9100"}"#, 0.7),
-        ("nodeMemory", r#"{instance="10.0.0.1:9100"}"#, 70.0),
-        ("nodeTime", r#"{instance="10.0.0.1:9100"}"#, 300.0),
-        ("podCpu", POD, 1.5),
-        ("podMemory", POD, 7.0),
-        ("podTime", POD, 300.0),
-    ],
-};
-
-/// Only cAdvisor, with a total for the node and the node's name as instance.
-const CADVISOR: QueryCase = QueryCase {
-    series: &[
-        (r#"container_cpu_usage_seconds_total{instance="n1",id="/"}"#, "0+60x20"),
-        (r#"container_memory_working_set_bytes{instance="n1",id="/"}"#, "50x20"),
-        (
-            concat!(
-                r#"container_cpu_usage_seconds_total{instance="n1",namespace="shop",pod="web","#,
-                r#"container="a",id="/a"}"#
-            ),
-            "0+15x20",
-        ),
-    ],
-    expected: &[
-        ("nodeCpu", r#"{instance="n1"}"#, 2.0),
-        ("nodeMemory", r#"{instance="n1"}"#, 50.0),
-        ("podCpu", r#"{instance="n1",namespace="shop",pod="web"}"#, 0.5),
-    ],
-};
-
-/// /metrics/resource of the kubelet beside cAdvisor and node-exporter: nothing counts twice.
-const RESOURCE: QueryCase = QueryCase {
-    series: &[
-        (r#"node_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250"}"#, "0+90x20"),
-        (
-            concat!(
-                r#"pod_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
-                r#"namespace="shop",pod="web"}"#
-            ),
-            "0+45x20",
-        ),
-        (
-            concat!(
-                r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250","#,
-                r#"namespace="shop",pod="web",container="a"}"#
-            ),
-            "0+45x20",
-        ),
-        (
-            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",id="/"}"#,
-            "0+95x20",
-        ),
-        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#, "0+15x20"),
-    ],
-    expected: &[("nodeCpu", r#"{node="n1",instance="10.0.0.1:10250"}"#, 3.0), ("podCpu", POD, 1.5)],
-};
-
-/// Two replicas of Prometheus in one store without deduplication: nothing counts twice.
-const REPLICAS: QueryCase = QueryCase {
-    series: &[
-        (
-            concat!(
-                r#"container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r1","#,
-                r#"node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a","#,
-                r#"id="/a"}"#
-            ),
-            "0+15x20",
-        ),
-        (
-            concat!(
-                r#"container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r2","#,
-                r#"node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a","#,
-                r#"id="/a"}"#
-            ),
-            "0+15x20",
-        ),
-        (
-            concat!(
-                r#"node_cpu_seconds_total{cluster="a",prometheus_replica="r1","#,
-                r#"instance="10.0.0.1:9100",cpu="0",mode="user"}"#
-            ),
-            "0+15x20",
-        ),
-        (
-            concat!(
-                r#"node_cpu_seconds_total{cluster="a",prometheus_replica="r2","#,
-                r#"instance="10.0.0.1:9100",cpu="0",mode="user"}"#
-            ),
-            "0+15x20",
-        ),
-        (
-            concat!(
-                r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r1","#,
-                r#"instance="10.0.0.1:9100"}"#
-            ),
-            "100x20",
-        ),
-        (
-            concat!(
-                r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r1","#,
-                r#"instance="10.0.0.1:9100"}"#
-            ),
-            "30x20",
-        ),
-        (
-            concat!(
-                r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r2","#,
-                r#"instance="10.0.0.1:9100"}"#
-            ),
-            "100x20",
-        ),
-        (
-            concat!(
-                r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r2","#,
-                r#"instance="10.0.0.1:9100"}"#
-            ),
-            "30x20",
-        ),
-    ],
-    expected: &[
-        ("nodeCpu", r#"{cluster="a",instance="10.0.0.1:9100"}"#, 0.5),
-        ("nodeMemory", r#"{cluster="a",instance="10.0.0.1:9100"}"#, 70.0),
-        (
-            "podCpu",
-            r#"{cluster="a",node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#,
-            0.5,
-        ),
-    ],
-};
+/// Series with the increase per scrape of 30 s or the constant value, and the expected results of
+/// the default queries.
+const QUERY_CASES: [(&str, &str); 4] = [
+    // cAdvisor series of a pod with two containers that use 1.5 cores, as kube-prometheus-stack
+    // stores them, and node-exporter series of a node that uses 0.7 cores.
+    (
+        "stack",
+        r#"
+        container_cpu_usage_seconds_total{POD,container="a",id="/a"} 0+15x20
+        container_cpu_usage_seconds_total{POD,container="b",id="/b"} 0+30x20
+        container_cpu_usage_seconds_total{POD,id="/pod"} 0+45x20
+        container_memory_working_set_bytes{POD,container="a",id="/a"} 7x20
+        node_cpu_seconds_total{EXPORTER,cpu="0",mode="user"} 0+15x20
+        node_cpu_seconds_total{EXPORTER,cpu="1",mode="system"} 0+6x20
+        node_cpu_seconds_total{EXPORTER,cpu="1",mode="idle"} 0+9x20
+        node_memory_MemTotal_bytes{EXPORTER} 100x20
+        node_memory_MemAvailable_bytes{EXPORTER} 30x20
+        nodeCpu {EXPORTER} = 0.7
+        nodeMemory {EXPORTER} = 70
+        nodeTime {EXPORTER} = 300
+        podCpu {POD} = 1.5
+        podMemory {POD} = 7
+        podTime {POD} = 300
+        "#,
+    ),
+    // Only cAdvisor, with a total for the node and the node's name as instance.
+    (
+        "cadvisor",
+        r#"
+        container_cpu_usage_seconds_total{instance="n1",id="/"} 0+60x20
+        container_memory_working_set_bytes{instance="n1",id="/"} 50x20
+        container_cpu_usage_seconds_total{instance="n1",namespace="shop",pod="web",container="a",id="/a"} 0+15x20
+        nodeCpu {instance="n1"} = 2
+        nodeMemory {instance="n1"} = 50
+        podCpu {instance="n1",namespace="shop",pod="web"} = 0.5
+        "#,
+    ),
+    // /metrics/resource of the kubelet beside cAdvisor and node-exporter: nothing counts twice.
+    (
+        "resource",
+        r#"
+        node_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250"} 0+90x20
+        pod_cpu_usage_seconds_total{POD} 0+45x20
+        container_cpu_usage_seconds_total{POD,container="a"} 0+45x20
+        container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",id="/"} 0+95x20
+        node_cpu_seconds_total{EXPORTER,cpu="0",mode="user"} 0+15x20
+        nodeCpu {node="n1",instance="10.0.0.1:10250"} = 3
+        podCpu {POD} = 1.5
+        "#,
+    ),
+    // Two replicas of Prometheus in one store without deduplication: nothing counts twice.
+    (
+        "replicas",
+        r#"
+        container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r1",POD,container="a",id="/a"} 0+15x20
+        container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r2",POD,container="a",id="/a"} 0+15x20
+        node_cpu_seconds_total{cluster="a",prometheus_replica="r1",EXPORTER,cpu="0",mode="user"} 0+15x20
+        node_cpu_seconds_total{cluster="a",prometheus_replica="r2",EXPORTER,cpu="0",mode="user"} 0+15x20
+        node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r1",EXPORTER} 100x20
+        node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r1",EXPORTER} 30x20
+        node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r2",EXPORTER} 100x20
+        node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r2",EXPORTER} 30x20
+        nodeCpu {cluster="a",EXPORTER} = 0.5
+        nodeMemory {cluster="a",EXPORTER} = 70
+        podCpu {cluster="a",POD} = 0.5
+        "#,
+    ),
+];
 
 #[test]
 fn the_default_queries_work_on_all_common_scrape_configurations() {
     let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    for (name, case) in [
-        ("stack", KUBE_PROMETHEUS_STACK),
-        ("cadvisor", CADVISOR),
-        ("resource", RESOURCE),
-        ("replicas", REPLICAS),
-    ] {
-        let series: Vec<_> = case
-            .series
-            .iter()
-            .map(|(series, values)| json!({"series": series, "values": values}))
-            .collect();
-        let expected = case.expected.iter().map(|(query, labels, value)| {
-            let sample = json!({"labels": labels, "value": value});
-            json!({"expr": default_query(query), "eval_time": "5m", "exp_samples": [sample]})
-        });
-        let expected: Vec<_> = expected.collect();
+    for (name, case) in QUERY_CASES {
+        let case = case.replace("POD", POD).replace("EXPORTER", EXPORTER);
+        let (mut series, mut expected) = (Vec::new(), Vec::new());
+        for line in case.trim().lines().map(str::trim) {
+            if let Some((result, value)) = line.split_once(" = ") {
+                let (query, labels) = result.split_once(' ').unwrap();
+                let sample = json!({"labels": labels, "value": value.parse::<f64>().unwrap()});
+                expected.push(json!({"expr": default_query(query), "eval_time": "5m",
+                    "exp_samples": [sample]}));
+            } else {
+                let (name, values) = line.rsplit_once(' ').unwrap();
+                series.push(json!({"series": name, "values": values}));
+            }
+        }
         let test = json!({"interval": "30s", "input_series": series, "promql_expr_test": expected});
         let file = dir.join(format!("queries-{name}.yml"));
         std::fs::write(&file, json!({"tests": [test]}).to_string()).unwrap();

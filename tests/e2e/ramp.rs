@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::rounds::even;
 use crate::e2e::support::scene;
@@ -18,12 +18,7 @@ const PODS: &str = "/api/v1/namespaces/default/pods?labelSelector=app%3Dweb";
 
 /// Twelve pods on n1, of which eight have to leave, and three empty nodes.
 async fn eight_too_many(control_plane: &ControlPlane) {
-    scene::rights(control_plane);
-    scene::nodes(control_plane, 4).await;
-    scene::cordon(control_plane, &scene::names(2, 4)).await;
-    scene::deployment(control_plane, "web", 12, "900m").await;
-    scene::uncordon(control_plane, &scene::names(2, 4)).await;
-    scene::usage_is_steady(control_plane).await;
+    scene::on_n1(control_plane, &[("web", 12, "900m")]).await;
 }
 
 /// Waits for the first eviction, and makes each replacement restart, as one that does not find what
@@ -60,8 +55,7 @@ fn is_ready_elsewhere(pod: &Value) -> bool {
 
 #[test]
 fn a_workload_that_its_first_eviction_harms_loses_no_second_pod() {
-    with_control_plane(async |control_plane| {
-        eight_too_many(control_plane).await;
+    scene::with(eight_too_many, async |control_plane| {
         let policy = format!("{}{RAMP}", NO_LIMITS.by(""));
         let launch = Launch::written(control_plane, &policy).await.shown();
         let mut process = launch.run(&[]);
@@ -105,8 +99,7 @@ fn a_workload_that_its_first_eviction_harms_loses_no_second_pod() {
 
 /// Harms the first replacements, and waits until eight pods are evicted nevertheless.
 fn all_eight_go(more: &[&str]) {
-    with_control_plane(async |control_plane| {
-        eight_too_many(control_plane).await;
+    scene::with(eight_too_many, async |control_plane| {
         let launch = Launch::written(control_plane, &NO_LIMITS.by("")).await;
         let mut process = launch.run(more);
         harm_replacements(control_plane, &mut process).await;
@@ -131,8 +124,7 @@ fn as_descheduler_all_eight_go_although_the_first_was_harmed() {
 
 #[test]
 fn a_workload_that_stays_well_loses_all_eight() {
-    with_control_plane(async |control_plane| {
-        eight_too_many(control_plane).await;
+    scene::with(eight_too_many, async |control_plane| {
         let policy = format!("{}{RAMP}", NO_LIMITS.by(""));
         let launch = Launch::written(control_plane, &policy).await;
         let mut process = launch.run(&[]);

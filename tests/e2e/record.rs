@@ -6,10 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::rounds::evicted;
 use crate::e2e::support::scene;
-use crate::e2e::support::wait::that;
 
 /// The pods of the lines of evictions, with how many lines are not marked as repeated.
 fn recorded(record: &Path) -> BTreeMap<String, usize> {
@@ -28,9 +27,7 @@ fn recorded(record: &Path) -> BTreeMap<String, usize> {
 
 #[test]
 fn each_eviction_has_one_line_also_after_a_kill() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         let policy =
             Policy { interval: "5s", limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::USUAL };
         let launch = Launch::new(control_plane, &policy).await;
@@ -38,12 +35,7 @@ fn each_eviction_has_one_line_also_after_a_kill() {
         let flags = ["--record", record.to_str().unwrap()];
         for wanted in [2, 4] {
             let mut process = launch.run(&flags);
-            process
-                .eventually("evictions", 240, async |_| {
-                    let made = evictions(control_plane).len();
-                    that(made >= wanted, format!("{made} of {wanted}"))
-                })
-                .await;
+            evicted(control_plane, &mut process, wanted, 240).await;
             if wanted == 2 {
                 process.kill_9();
             } else {

@@ -8,27 +8,22 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::e2e::support::audit::{Request, eviction_calls, evictions};
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::rounds::evicted;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, say, that};
 
 #[test]
 fn a_webhook_without_endpoints_for_one_pod_does_not_stop_the_others() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let plan = launch.plan();
         let first = plan["moves"][0]["pod"].as_str().unwrap().to_owned();
         break_webhook(control_plane, &first).await;
 
         let mut process = launch.run(&[]);
-        process
-            .eventually("three evictions of other pods", 240, async |_| {
-                that(evictions(control_plane).len() >= 3, "fewer")
-            })
-            .await;
+        evicted(control_plane, &mut process, 3, 240).await;
         process.cycles(3, 120).await;
         let calls = eviction_calls(control_plane);
         let of_first: Vec<&Request> = calls.iter().filter(|call| call.name == first).collect();
@@ -52,9 +47,7 @@ fn a_webhook_without_endpoints_for_one_pod_does_not_stop_the_others() {
 
 #[test]
 fn a_webhook_without_endpoints_for_every_pod_gets_few_requests() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         break_webhook(control_plane, "").await;
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let mut process = launch.run(&[]);
@@ -75,17 +68,11 @@ fn a_webhook_without_endpoints_for_every_pod_gets_few_requests() {
 /// that gives up earlier ends the request instead.
 #[test]
 fn a_webhook_that_never_responds_only_delays_evictions() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided_by(control_plane, 8).await;
+    scene::with(scene::more_lopsided, async |control_plane| {
         silence_webhook(control_plane).await;
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let mut process = launch.run(&[]);
-        process
-            .eventually("two evictions", 240, async |_| {
-                that(evictions(control_plane).len() >= 2, "fewer")
-            })
-            .await;
+        evicted(control_plane, &mut process, 2, 240).await;
         assert_eq!(process.count(&["unanswered"]), 0);
         control_plane.kubectl(&["delete", "validatingwebhookconfiguration", "silent"]);
     });
@@ -93,9 +80,7 @@ fn a_webhook_that_never_responds_only_delays_evictions() {
 
 #[test]
 fn a_single_run_without_the_right_to_evict_exits_with_1() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         forbid_evictions(control_plane).await;
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         for run in ["the first run", "the next run, in which the pods rest"] {

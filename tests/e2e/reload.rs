@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::ledger;
 use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::rounds::evicted;
 use crate::e2e::support::scene;
-use crate::e2e::support::wait::that;
 
 /// The name of the simulated pod as which the program runs.
 const POD: &str = "evenkeel-0";
@@ -46,9 +46,7 @@ fn with_target(percent: u32) -> String {
 
 #[test]
 fn only_a_valid_policy_takes_effect_and_windows_and_ledger_stay() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         own_pod(control_plane).await;
         let launch = Launch::written(control_plane, &with_target(90)).await.shown();
         let mut process = launch.run(&["--instance", POD]);
@@ -80,11 +78,7 @@ fn only_a_valid_policy_takes_effect_and_windows_and_ledger_stay() {
         launch.rewrite(&with_target(50));
         process.says(&["policy reloaded"], 1, 30).await;
         // The window was full before, so the first cycles act.
-        process
-            .eventually("an eviction", 45, async |_| {
-                that(!evictions(control_plane).is_empty(), "none")
-            })
-            .await;
+        evicted(control_plane, &mut process, 1, 45).await;
         assert_eq!(gauge(&process, "evenkeel_policy_refused").await.as_deref(), Some("0"));
         let about = status(&launch).await["about"].clone();
         assert!(about["policy_refused"].is_null() && about["policy_since"] != first);
@@ -101,9 +95,7 @@ fn only_a_valid_policy_takes_effect_and_windows_and_ledger_stay() {
 
 #[test]
 fn a_reload_that_ends_the_dry_run_waits_for_the_lease_and_one_that_begins_it_releases_it() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let policy = |dry: bool| format!("dryRun: {dry}\n{}", with_target(50));
         let launch = Launch::written(control_plane, &policy(true)).await.shown();
         let mut process = launch.run(&["--leader-elect"]);
@@ -112,11 +104,7 @@ fn a_reload_that_ends_the_dry_run_waits_for_the_lease_and_one_that_begins_it_rel
 
         launch.rewrite(&policy(false));
         process.says(&["leading: ledger loaded"], 1, 60).await;
-        process
-            .eventually("an eviction", 90, async |_| {
-                that(!evictions(control_plane).is_empty(), "none")
-            })
-            .await;
+        evicted(control_plane, &mut process, 1, 90).await;
         assert!(holder(control_plane).await.is_some(), "it evicts without the Lease");
 
         launch.rewrite(&policy(true));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::Launch;
 use crate::e2e::support::scene;
 use crate::e2e::support::usage::name;
@@ -85,8 +85,7 @@ fn is_ready(pod: &Value) -> bool {
 
 #[test]
 fn one_eviction_fails_a_job_without_retries_and_its_pods_stay() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 3).await;
         // The simulated kubelet would end the pods of a Job at once.
         control_plane.component("stop", "kwok");
@@ -130,8 +129,7 @@ fn one_eviction_fails_a_job_without_retries_and_its_pods_stay() {
 
 #[test]
 fn pods_stay_while_other_replicas_are_away() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 3).await;
         let spec = json!({"containers": containers()});
         control_plane.apply(&workload("StatefulSet", "db", 3, &spec));
@@ -206,8 +204,7 @@ const MOVES: usize = 200;
 
 #[test]
 fn no_move_of_a_broken_cluster_leaves_a_pod_pending() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 12).await;
         let sound = broken_workloads(control_plane).await;
         let launch = Launch::written(control_plane, &policy("none")).await;

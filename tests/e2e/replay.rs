@@ -1,7 +1,6 @@
 //! The replay of a run that Prometheus recorded: the same evictions and the same balance.
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::prometheus::{Prometheus, source};
 use crate::e2e::support::rounds::even;
@@ -34,8 +33,7 @@ async fn scraped(prometheus: &Prometheus) {
 /// The recording begins before the nodes exist and ends when the cluster is balanced.
 #[test]
 fn a_replay_of_a_recorded_run_gives_the_same_evictions_and_the_same_balance() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         let prometheus = Prometheus::start(control_plane, 10).await;
         scene::late_nodes(control_plane).await;
         scraped(&prometheus).await;

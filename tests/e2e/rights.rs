@@ -4,18 +4,17 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::e2e::support::audit::{Request, Right, evictions, requests};
+use crate::e2e::support::audit::{Request, Right, requests};
 use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::rounds::evicted;
 use crate::e2e::support::scene;
 use crate::e2e::support::usage::name;
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::wait::say;
 
 #[test]
 fn every_right_of_the_role_is_used_and_none_is_missing() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::lopsided(control_plane).await;
+    scene::with(scene::lopsided, async |control_plane| {
         let granted =
             granted(control_plane.list("/apis/rbac.authorization.k8s.io/v1/clusterroles").await)
                 .into_iter()
@@ -31,11 +30,7 @@ fn every_right_of_the_role_is_used_and_none_is_missing() {
         let launch = Launch::new(control_plane, &policy).await;
         launch.plan();
         let mut process = launch.run(&["--leader-elect"]);
-        process
-            .eventually("two evictions", 240, async |_| {
-                that(evictions(control_plane).len() >= 2, "fewer")
-            })
-            .await;
+        evicted(control_plane, &mut process, 2, 240).await;
         process.cycles(1, 60).await;
         assert!(process.stop(5).await.success());
 

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::e2e::support::audit::eviction_calls;
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene;
 use crate::e2e::support::usage::millicores;
@@ -16,9 +15,7 @@ const HEADROOM: f64 = 1.15;
 /// the late nodes.
 #[test]
 fn the_heavy_workload_is_named_first_with_a_request_that_fits() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::late_nodes(control_plane).await;
+    scene::with(scene::late_nodes, async |control_plane| {
         let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let plan = launch.plan();
         let first = &plan["rightsizing"][0];

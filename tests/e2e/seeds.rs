@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::Launch;
 use crate::e2e::support::rounds::{healed, policy, remove, requests, rounds, spread};
 use crate::e2e::support::scene;
@@ -16,8 +16,7 @@ const SHIPPED: &str = "v1alpha1-default";
 
 #[test]
 fn scenarios_of_descheduler_articles_work() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         one_of_three_moves_to_a_node_that_joins(control_plane).await;
         six_on_one_of_two_workers_are_evened_out(control_plane).await;
         by_requests_a_full_node_gives_to_the_others(control_plane).await;
@@ -29,8 +28,7 @@ fn scenarios_of_descheduler_articles_work() {
 /// would bring pods back.
 #[test]
 fn forty_on_one_of_four_nodes_are_spread() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 4).await;
         control_plane.kubectl(&["label", "node", "--all", "topology.kubernetes.io/zone-"]);
         let closed = ["n1", "n2", "n4"].map(str::to_owned);
@@ -60,8 +58,7 @@ fn forty_on_one_of_four_nodes_are_spread() {
 /// descheduler's manifests for Deployment, CronJob and Job differ only in the interval.
 #[test]
 fn the_flags_of_its_manifests_are_understood() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 3).await;
         scene::cordon(control_plane, &scene::names(2, 3)).await;
         scene::deployment(control_plane, "web", 6, "10m").await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Process};
 use crate::e2e::support::scene;
 
@@ -45,8 +45,7 @@ strategies:
 /// Runs the program for this many cycles and fails if it grows.
 pub(crate) fn soak(cycles: Option<usize>) {
     let cycles = cycles.unwrap_or(DAY);
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 6).await;
         scene::deployment(control_plane, "web", 40, "300m").await;
         let launch = Launch::written(control_plane, POLICY).await.shown();

@@ -24,7 +24,6 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::e2e::support::browser::Browser;
-use crate::e2e::support::control_plane::with_control_plane;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, say, that};
@@ -235,9 +234,7 @@ async fn hostile_prometheus(port: u16) {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn the_page_follows_a_run_from_hot_to_even() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::late_nodes(control_plane).await;
+    scene::with(scene::late_nodes, async |control_plane| {
         hostile_prometheus(control_plane.port(2)).await;
         let source = format!(
             "source: prometheus, prometheus: {{url: \"http://127.0.0.1:{}\"}}, fallback: \

@@ -51,9 +51,7 @@ const STEERS_ALONE: Policy = Policy { interval: "5s", limits: "{perCycle: 0}", .
 /// Seven heavy pods prefer the hot node. Without steering, each of them would come back.
 #[test]
 fn the_dead_loop_is_balanced_and_stays_so() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
-        scene::dead_loop(control_plane).await;
+    scene::with(scene::dead_loop, async |control_plane| {
         let before = used(control_plane).await.percentages();
         let launch = Launch::new(control_plane, &STEERS).await;
         let trial = launch.plan()["steering_trial"].take();
@@ -94,9 +92,8 @@ fn the_dead_loop_is_balanced_and_stays_so() {
 
 #[test]
 fn it_touches_no_other_taint_and_leaves_none_behind() {
-    with_control_plane(async |control_plane| {
+    scene::with_rights(async |control_plane| {
         const OTHER: &str = "dedicated=web:PreferNoSchedule";
-        scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         control_plane.kubectl(&["taint", "node", "n1", OTHER]);
         let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
@@ -137,12 +134,7 @@ fn without_the_right_to_steer_everything_else_goes_on() {
         let launch = Launch::new(control_plane, &policy).await.shown();
         let mut process = launch.run(&[]);
         process.says(DISABLED, 1, 180).await;
-        process
-            .eventually("n1 at its target", 240, async |_| {
-                let used = used(control_plane).await;
-                that(used.highest() <= 50.0, in_words(&used.percentages()))
-            })
-            .await;
+        even(control_plane, &mut process, 240).await;
         process.cycles(2, 60).await;
         let page = status(&launch).await;
         let reason = page["plan"]["steering_denied"].as_str().unwrap();
@@ -163,8 +155,7 @@ fn without_the_right_to_steer_everything_else_goes_on() {
 /// The role grants the patch, but a policy of the administrator refuses it with status 422.
 #[test]
 fn where_an_admission_policy_refuses_the_taint_steering_waits() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         control_plane.apply(NO_TAINTS);
         scene::lopsided(control_plane).await;
         let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);

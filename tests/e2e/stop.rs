@@ -3,7 +3,7 @@
 use http::Method;
 
 use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::ledger;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::proxy::{Proxy, Stage};
@@ -16,8 +16,7 @@ const WRITES: &[Method] = &[Method::PUT, Method::PATCH, Method::POST];
 
 /// A program that leads, on a lopsided cluster behind a proxy.
 async fn started(control_plane: &ControlPlane) -> (Proxy, Process) {
-    scene::rights(control_plane);
-    scene::lopsided_by(control_plane, 8).await;
+    scene::more_lopsided(control_plane).await;
     let proxy = Proxy::start(control_plane).await;
     let policy = Policy { steering: "{taintHot: true}", ..Policy::USUAL };
     let launch = Launch::by(control_plane, &policy, &proxy.url()).await;
@@ -26,7 +25,7 @@ async fn started(control_plane: &ControlPlane) -> (Proxy, Process) {
 
 #[test]
 fn a_stop_while_everything_hangs_ends_the_program_and_its_plan() {
-    with_control_plane(async |control_plane| {
+    scene::with_rights(async |control_plane| {
         let (proxy, mut process) = started(control_plane).await;
         let eviction = proxy.hold(Stage::Unanswered, &[Method::POST], "/eviction");
         eviction.caught(120).await;
@@ -43,7 +42,7 @@ fn a_stop_while_everything_hangs_ends_the_program_and_its_plan() {
 
 #[test]
 fn a_stop_during_a_plan_makes_no_further_eviction_and_releases_the_lease_last() {
-    with_control_plane(async |control_plane| {
+    scene::with_rights(async |control_plane| {
         let (proxy, mut process) = started(control_plane).await;
         let eviction = proxy.hold(Stage::Unanswered, &[Method::POST], "/eviction");
         eviction.caught(120).await;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::Launch;
 use crate::e2e::support::rounds::{healed, pods_of, policy, remove, requests, rounds, spread};
 use crate::e2e::support::scene;
@@ -13,8 +13,7 @@ use crate::e2e::support::wait::{eventually, say, that};
 
 #[test]
 fn strategies_that_weigh_nodes_even_them_out() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 4).await;
         duplicates_are_spread(control_plane).await;
         a_full_node_gives_to_the_empty_ones(control_plane).await;
@@ -25,8 +24,7 @@ fn strategies_that_weigh_nodes_even_them_out() {
 
 #[test]
 fn strategies_that_judge_pods_one_by_one_take_those_and_no_others() {
-    with_control_plane(async |control_plane| {
-        scene::rights(control_plane);
+    scene::with_rights(async |control_plane| {
         scene::nodes(control_plane, 4).await;
         who_avoids_a_pod_leaves_it(control_plane).await;
         a_node_that_affinity_no_longer_admits_is_left(control_plane).await;

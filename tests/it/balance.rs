@@ -5,83 +5,40 @@ use std::fmt::Write as _;
 
 use evenkeel::model::plan::{Kept, Plan, Refusal, Stop};
 use evenkeel::model::snapshot::objects::Object;
-use evenkeel::policy::{
-    Basis, FitStrategy, HighNodeUtilization, LowNodeUtilization, Names, Policy, Pool,
-    RemoveDuplicates, Rule, Scope, ScorePlugin, Thresholds, TopologySpread,
-};
+use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
 use evenkeel::values::Ratio;
 use evenkeel::values::selector::Selector;
 use insta::assert_snapshot;
-use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, cases, nodes, noon, only, random_cluster, text};
-
-fn shares(percents: &[(&str, f64)]) -> Thresholds {
-    percents
-        .iter()
-        .map(|(name, percent)| ((*name).to_owned(), Ratio::percent(*percent).unwrap()))
-        .collect()
-}
+use crate::it::support::{Cluster, cases, nodes, only, random_cluster, text};
 
 fn duplicates() -> Policy {
-    only(Rule::RemoveDuplicates(RemoveDuplicates {
-        namespaces: Names::ALL,
-        exclude_owner_kinds: Vec::new(),
-    }))
+    only("removeDuplicates")
 }
 
 fn spread() -> Policy {
-    let scope = Scope { namespaces: Names::ALL, pods: None };
-    only(Rule::RemovePodsViolatingTopologySpreadConstraint(TopologySpread {
-        scope,
-        hard: true,
-        soft: false,
-        node_fit: true,
-    }))
+    only("removePodsViolatingTopologySpreadConstraint")
 }
 
 /// Empties nodes at or below 20% of cpu.
-fn high() -> HighNodeUtilization {
-    HighNodeUtilization {
-        basis: Basis::Requests,
-        thresholds: shares(&[("cpu", 20.0)]),
-        ceilings: HighNodeUtilization::default_ceilings(),
-        number_of_nodes: 0,
-        only_thresholding_resources: false,
-        evictable_namespaces: Names::ALL,
-    }
-}
-
+const HIGH: &str = "basis: requests, thresholds: {cpu: 20%}";
 /// Moves pods from nodes above 50% of requested cpu to nodes at or below 20%.
-fn low() -> LowNodeUtilization {
-    LowNodeUtilization {
-        basis: Basis::Requests,
-        pools: vec![Pool {
-            name: "default".to_owned(),
-            selector: None,
-            thresholds: shares(&[("cpu", 20.0)]),
-            targets: shares(&[("cpu", 50.0)]),
-        }],
-        deviation: false,
-        number_of_nodes: Some(0),
-        sustained_for: SignedDuration::ZERO,
-        evictable_namespaces: Names::ALL,
-        per_node: None,
-    }
-}
+const LOW: &str =
+    "basis: requests, numberOfNodes: 0, thresholds: {cpu: 20%}, targetThresholds: {cpu: 50%}";
 
-/// Uses a cluster whose scheduler packs.
-fn pack(rule: HighNodeUtilization) -> Policy {
-    let mut policy = only(Rule::HighNodeUtilization(rule));
+/// HighNodeUtilization with these arguments on a cluster whose scheduler packs.
+fn pack(arguments: &str) -> Policy {
+    let mut policy = only(&format!("{{highNodeUtilization: {{{arguments}}}}}"));
     policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
     policy.scheduler.weights[ScorePlugin::PodTopologySpread] = 0;
     policy.scheduler.weights[ScorePlugin::NodeResourcesBalancedAllocation] = 0;
     policy
 }
 
-fn even(rule: LowNodeUtilization) -> Policy {
-    only(Rule::LowNodeUtilization(rule)).exactly()
+/// LowNodeUtilization with these arguments, as descheduler decides.
+fn even(arguments: &str) -> Policy {
+    only(&format!("{{lowNodeUtilization: {{{arguments}}}}}")).exactly()
 }
 
 /// Creates pods of one app in zones of one node each, this many per zone.
@@ -276,13 +233,8 @@ mod topology {
         let cluster =
             "node n0 labels=zone:a\nnode n1 labels=zone:b\n web*4 cpu=1 spread=zone:1 soft";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 0);
-        let scope = Scope { namespaces: Names::ALL, pods: None };
-        let soft = only(Rule::RemovePodsViolatingTopologySpreadConstraint(TopologySpread {
-            scope,
-            hard: false,
-            soft: true,
-            node_fit: true,
-        }));
+        let soft =
+            only("{removePodsViolatingTopologySpreadConstraint: {constraints: [ScheduleAnyway]}}");
         assert_eq!(Cluster::parse(cluster).plan_by(soft).moves.len(), 2);
     }
 
@@ -386,7 +338,7 @@ mod packing {
         let cluster = Cluster::parse(
             "node n1\n web cpu=500m\n api cpu=200m\nnode n2\n web cpu=4\nnode n3\n api cpu=3",
         );
-        let plan = cluster.plan_by(pack(high()));
+        let plan = cluster.plan_by(pack(HIGH));
         assert_snapshot!(text(&plan), @"
         move api-1 from n1 to n2: node requests: cpu 8.8% and every other resource are at or \
             below their thresholds (20%), so the node is emptied
@@ -404,13 +356,13 @@ mod packing {
     fn a_node_that_cannot_be_emptied_keeps_all_pods() {
         let cluster =
             Cluster::parse("node n1\n big cpu=900m\n small cpu=100m\nnode n2 cpu=1\n web cpu=500m");
-        assert_snapshot!(text(&cluster.plan_by(pack(high()))), @"
+        assert_snapshot!(text(&cluster.plan_by(pack(HIGH))), @"
         keep big-1 on n1: no other node can take it: 1 is short of cpu by requests
         keep small-1 on n1: its node is emptied completely or not at all, and big-1 has to stay
         default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu requests
         ");
         // descheduler evicts as many pods as fit the combined room of all nodes.
-        assert_eq!(cluster.plan_by(pack(high()).exactly()).moves.len(), 1);
+        assert_eq!(cluster.plan_by(pack(HIGH).exactly()).moves.len(), 1);
     }
 
     #[test]
@@ -421,10 +373,10 @@ mod packing {
             let moves = Cluster::parse(cluster).plan_by(policy).moves;
             moves.into_iter().map(|m| m.pod).collect::<Vec<_>>()
         };
-        assert!(moved(cluster, pack(high())).is_empty());
-        assert_eq!(moved(&cluster.replace(" lost cpu=100m bare\n", ""), pack(high())), ["web-1"]);
+        assert!(moved(cluster, pack(HIGH)).is_empty());
+        assert_eq!(moved(&cluster.replace(" lost cpu=100m bare\n", ""), pack(HIGH)), ["web-1"]);
         // descheduler evicts the pods that it may evict.
-        assert_eq!(moved(cluster, pack(high()).exactly()), ["web-1"]);
+        assert_eq!(moved(cluster, pack(HIGH).exactly()), ["web-1"]);
     }
 
     #[test]
@@ -433,11 +385,11 @@ mod packing {
             "node n1\n a cpu=100m\nnode n2\n b cpu=200m\nnode n3\n c cpu=300m\nnode n4 cordoned\n \
                 d cpu=50m",
         );
-        let plan = cluster.plan_by(pack(high()));
+        let plan = cluster.plan_by(pack(HIGH));
         let moves: Vec<_> =
             plan.moves.iter().map(|m| (m.node.as_str(), m.to.as_deref().unwrap())).collect();
         assert_eq!(moves, [("n4", "n3"), ("n1", "n3"), ("n2", "n3")]);
-        let theirs = cluster.plan_by(pack(high()).exactly());
+        let theirs = cluster.plan_by(pack(HIGH).exactly());
         assert_snapshot!(
             text(&theirs),
             @"default: no other node can take pods: each is below its thresholds or cordoned"
@@ -447,8 +399,8 @@ mod packing {
     #[test]
     fn nodes_are_emptied_only_above_number_of_nodes() {
         let cluster = Cluster::parse("node n1\n a cpu=100m\nnode n2\n b cpu=4");
-        let rule = || HighNodeUtilization { number_of_nodes: 1, ..high() };
-        for policy in [pack(rule()), pack(rule()).exactly()] {
+        let rule = format!("{HIGH}, numberOfNodes: 1");
+        for policy in [pack(&rule), pack(&rule).exactly()] {
             assert_eq!(
                 text(&cluster.plan_by(policy)),
                 "default: nodes below their thresholds: 1; numberOfNodes requires more than 1"
@@ -460,8 +412,8 @@ mod packing {
     fn pods_without_thresholding_requests_stay_on_request() {
         let cluster =
             Cluster::parse("node n1\n a cpu=100m image=x\n b cpu=100m\nnode n2\n c cpu=4");
-        let rule = || HighNodeUtilization { only_thresholding_resources: true, ..high() };
-        for policy in [pack(rule()), pack(rule()).exactly()] {
+        let rule = format!("{HIGH}, evictionModes: [OnlyThresholdingResources]");
+        for policy in [pack(&rule), pack(&rule).exactly()] {
             let plan = cluster.plan_by(policy);
             assert_eq!(plan.moves.iter().map(|m| m.pod.as_str()).collect::<Vec<_>>(), ["a-1"]);
         }
@@ -477,17 +429,13 @@ mod as_descheduler {
             Cluster::parse(&format!("node n1 cpu=10\n x*5 cpu={a}\nnode n2 cpu=10\n y cpu={b}"))
         };
         let classes = |a: &str, b: &str| {
-            let plan = cluster(a, b).plan_by(even(low()));
+            let plan = cluster(a, b).plan_by(even(LOW));
             plan.nodes.iter().map(|v| v.class.code()).collect::<Vec<_>>()
         };
         assert_eq!(classes("1", "2"), ["even", "cold"]);
         assert_eq!(classes("1001m", "2001m"), ["hot", "even"]);
         // 55% times 100 is slightly more than 55 in binary floating point.
-        let marks = |percent| LowNodeUtilization {
-            pools: vec![Pool { targets: shares(&[("cpu", percent)]), ..low().pools.remove(0) }],
-            ..low()
-        };
-        let plan = cluster("1100m", "1").plan_by(even(marks(55.0)));
+        let plan = cluster("1100m", "1").plan_by(even(&LOW.replace("50%", "55%")));
         assert_eq!(plan.nodes[0].class.code(), "hot", "as 5.5 / 10 * 100 is in the peer");
     }
 
@@ -495,7 +443,7 @@ mod as_descheduler {
     fn pods_are_ordered_by_priority_and_quality_of_service() {
         let cluster =
             "node n1\n a cpu=2 priority=2\n b cpu=500m priority=1\n c cpu=2\n d cpu=1\nnode n2";
-        let plan = Cluster::parse(cluster).plan_by(even(low()));
+        let plan = Cluster::parse(cluster).plan_by(even(LOW));
         assert_snapshot!(
             text(&plan),
             @"move c-1 from n1 to ?: node requests: cpu 69% is above its target of 50%"
@@ -507,14 +455,14 @@ mod as_descheduler {
         // The combined room is 4 cores. Three pods of 1.5 cores move, although no node has room for
         // the third.
         let cluster = "node n1 cpu=30\n a*20 cpu=1500m\nnode n2 cpu=4\nnode n3 cpu=4";
-        assert_eq!(Cluster::parse(cluster).plan_by(even(low())).moves.len(), 3);
+        assert_eq!(Cluster::parse(cluster).plan_by(even(LOW)).moves.len(), 3);
     }
 
     #[test]
     fn notes_are_in_the_order_of_the_checks() {
         let note = |cluster: &str, number_of_nodes: u32| {
-            let rule = LowNodeUtilization { number_of_nodes: Some(number_of_nodes), ..low() };
-            Cluster::parse(cluster).plan_by(even(rule)).notes[0].why.code()
+            let rule = LOW.replace("Nodes: 0", &format!("Nodes: {number_of_nodes}"));
+            Cluster::parse(cluster).plan_by(even(&rule)).notes[0].why.code()
         };
         assert_eq!(note("node n1\n a cpu=5\nnode n2\n b cpu=3", 0), "nothing-cold");
         assert_eq!(note("node n1\n a cpu=3\nnode n2\n b cpu=3", 0), "nothing-hot");
@@ -527,7 +475,7 @@ mod as_descheduler {
     fn a_destination_needs_tolerations_except_for_soft_taints() {
         let moves = |taint: &str, pod: &str| {
             let cluster = format!("node n1\n a*3 cpu=2 {pod}\nnode n2 taint={taint}");
-            Cluster::parse(&cluster).plan_by(even(low()))
+            Cluster::parse(&cluster).plan_by(even(LOW))
         };
         assert_eq!(moves("x:PreferNoSchedule", "").moves.len(), 1);
         assert_eq!(moves("x:NoSchedule,y:NoExecute", "tolerates=x:NoSchedule").moves.len(), 0);
@@ -537,25 +485,19 @@ mod as_descheduler {
 
     #[test]
     fn terminating_pods_count_as_load_and_never_move() {
-        let plan = Cluster::parse("node n1\n a*2 cpu=2 terminating\n b cpu=1\nnode n2")
-            .plan_by(even(low()));
+        let plan =
+            Cluster::parse("node n1\n a*2 cpu=2 terminating\n b cpu=1\nnode n2").plan_by(even(LOW));
         assert_eq!(plan.moves.iter().map(|m| m.pod.as_str()).collect::<Vec<_>>(), ["b-1"]);
     }
 
     #[test]
     fn actual_usage_comes_from_readings_and_unmeasured_pods_stay() {
         let actual = |cluster: &str, resource: &str| {
-            let pools = vec![Pool {
-                name: "default".to_owned(),
-                selector: None,
-                thresholds: shares(&[("cpu", 20.0), (resource, 20.0)]),
-                targets: shares(&[("cpu", 50.0), (resource, 50.0)]),
-            }];
-            Cluster::parse(cluster).plan_by(even(LowNodeUtilization {
-                basis: Basis::Actual,
-                pools,
-                ..low()
-            }))
+            let both = LOW
+                .replace("requests", "actual")
+                .replace("20%", &format!("20%, {resource}: 20%"))
+                .replace("50%", &format!("50%, {resource}: 50%"));
+            Cluster::parse(cluster).plan_by(even(&both))
         };
         let cluster = "node n1\n a cpu=100m uses=3 no-metrics\n b*3 cpu=100m uses=2\nnode n2\nnode \
             n3 no-metrics";
@@ -568,20 +510,16 @@ mod as_descheduler {
 
     #[test]
     fn a_node_at_its_eviction_limit_gives_no_more_pods() {
-        let rule = LowNodeUtilization { per_node: Some(1), ..low() };
-        let plan =
-            Cluster::parse("node n1\n a*7 cpu=1\nnode n2\n b*7 cpu=1\nnode n3").plan_by(even(rule));
+        let rule = format!("{LOW}, evictionLimits: {{node: 1}}");
+        let plan = Cluster::parse("node n1\n a*7 cpu=1\nnode n2\n b*7 cpu=1\nnode n3")
+            .plan_by(even(&rule));
         assert_eq!((plan.moves.len(), codes(&plan)), (2, vec!["node-limit"; 2]));
     }
 
     #[test]
     fn deviation_thresholds_follow_the_mean() {
-        let pools = vec![Pool {
-            thresholds: shares(&[("cpu", 10.0)]),
-            targets: shares(&[("cpu", 10.0)]),
-            ..low().pools.remove(0)
-        }];
-        let rule = LowNodeUtilization { deviation: true, pools, ..low() };
+        let rule = "basis: requests, useDeviationThresholds: true, thresholds: {cpu: 10%},
+            targetThresholds: {cpu: 10%}";
         let plan = Cluster::parse("node n1\n a*3 cpu=1\nnode n2\n b cpu=1\nnode n3\n c*2 cpu=1")
             .plan_by(even(rule));
         assert_snapshot!(
@@ -606,20 +544,13 @@ fn clusters() -> impl Strategy<Value = String> {
     random_cluster::nodes_with(pods, random_cluster::one_of(4, &kinds), 7)
 }
 
-fn carry_out(cluster: &mut Cluster, plan: &Plan) {
-    for m in &plan.moves {
-        let to = m.to.as_deref().unwrap();
-        cluster.replace(&m.namespace, &m.pod, to, noon() - SignedDuration::from_hours(1));
-    }
-}
-
 proptest! {
     #![proptest_config(cases(100))]
 
     #[test]
     fn planning_twice_gives_the_same_plan(cluster in clusters()) {
         let cluster = Cluster::parse(&cluster);
-        for policy in [duplicates(), spread(), pack(high()), even(low())] {
+        for policy in [duplicates(), spread(), pack(HIGH), even(LOW)] {
             for policy in [policy.clone(), policy.exactly()] {
                 let plan = || serde_json::to_string(&cluster.plan_by(policy.clone())).unwrap();
                 prop_assert_eq!(plan(), plan());
@@ -629,18 +560,16 @@ proptest! {
 
     #[test]
     fn after_a_plan_lands_as_forecast_nothing_is_left_to_do(text_cluster in clusters()) {
-        for policy in [duplicates(), spread(), pack(high())] {
+        for policy in [duplicates(), spread(), pack(HIGH)] {
             let mut cluster = Cluster::parse(&text_cluster);
             let plan = cluster.plan_by(policy.clone());
-            carry_out(&mut cluster, &plan);
+            cluster.carry_out(&plan);
             let again = cluster.plan_by(policy.clone());
             // A pod with a bad landing before may have a good one after others have left, and so
             // may the pods that stayed with it. The strategy asks for nothing else.
             let landing = ["no-room", "would-return", "would-not-help", "could-be-displaced"];
             let landed_badly = |pod: &str| {
-                plan.kept
-                    .iter()
-                    .any(|k| k.pod == pod && landing.contains(&k.refusal.code()))
+                plan.kept.iter().any(|k| k.pod == pod && landing.contains(&k.refusal.code()))
             };
             let stayed = |pod: &str| {
                 let with_other = |k: &Kept| {
@@ -659,7 +588,7 @@ proptest! {
             );
             for _ in 0..4 {
                 let plan = cluster.plan_by(policy.clone());
-                carry_out(&mut cluster, &plan);
+                cluster.carry_out(&plan);
             }
             prop_assert!(cluster.plan_by(policy).moves.is_empty());
         }
@@ -668,7 +597,7 @@ proptest! {
     #[test]
     fn only_allowed_and_necessary_moves_are_planned(text_cluster in clusters()) {
         let cluster = Cluster::parse(&text_cluster);
-        for policy in [duplicates(), spread(), pack(high()), even(low())] {
+        for policy in [duplicates(), spread(), pack(HIGH), even(LOW)] {
             for policy in [policy.clone(), policy.exactly()] {
                 let snapshot = cluster.snapshot(&policy);
                 let plan = cluster.plan_by(policy);
@@ -684,11 +613,8 @@ proptest! {
                     prop_assert!(!fixed && seen.insert(id), "{}", text(&plan));
                     let home = snapshot.node(pod.node.unwrap());
                     prop_assert!(home.ready && m.to.as_deref() != Some(home.name.as_str()));
-                    let class = plan
-                        .nodes
-                        .iter()
-                        .find(|v| v.node == m.node)
-                        .map(|v| v.class.code());
+                    let class =
+                        plan.nodes.iter().find(|v| v.node == m.node).map(|v| v.class.code());
                     prop_assert!(
                         class.is_none_or(|c| c == "hot" || c == "underused"),
                         "{}",
@@ -710,13 +636,9 @@ proptest! {
     #[test]
     fn a_node_is_emptied_completely_or_not_at_all(text_cluster in clusters()) {
         let cluster = Cluster::parse(&text_cluster);
-        let plan = cluster.plan_by(pack(high()));
+        let plan = cluster.plan_by(pack(HIGH));
         for kept in &plan.kept {
-            prop_assert!(
-                !plan.moves.iter().any(|m| m.node == kept.node),
-                "{}",
-                text(&plan)
-            );
+            prop_assert!(!plan.moves.iter().any(|m| m.node == kept.node), "{}", text(&plan));
         }
         let full = plan.after.nodes.iter().zip(&plan.before.nodes);
         for (after, before) in full {

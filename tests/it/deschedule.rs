@@ -6,67 +6,30 @@ use std::fmt::Write as _;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::facts::PodPhase;
 use evenkeel::model::snapshot::{Pod, Snapshot};
-use evenkeel::policy::{
-    AffinityKind, ConditionTest, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime, Policy,
-    PriorityThreshold, Rule, Scope, TooManyRestarts,
-};
+use evenkeel::policy::{Policy, PriorityThreshold};
 use evenkeel::values::selector::Selector;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use crate::it::support::{Cluster, cases, noon, only, text};
 
-fn everywhere() -> Scope {
-    Scope { namespaces: Names::ALL, pods: None }
+const RESTARTS: &str = "{removePodsHavingTooManyRestarts: {podRestartThreshold: 100}}";
+const PENDING: &str = "{podLifeTime: {states: [Pending]}}";
+const FAILED: &str = "removeFailedPods";
+const TAINTS: &str = "removePodsViolatingNodeTaints";
+const APART: &str = "removePodsViolatingInterPodAntiAffinity";
+
+/// RemovePodsViolatingNodeAffinity with these arguments; `required` and `preferred` are the kinds.
+fn affinity(arguments: &str) -> Policy {
+    let during = |kind: &str| format!("{kind}DuringSchedulingIgnoredDuringExecution");
+    let arguments = arguments
+        .replace("required", &during("required"))
+        .replace("preferred", &during("preferred"));
+    only(&format!("{{removePodsViolatingNodeAffinity: {{{arguments}}}}}"))
 }
 
-fn names(names: &[&str]) -> Vec<String> {
-    names.iter().map(|n| (*n).to_owned()).collect()
-}
-
-fn restarts() -> TooManyRestarts {
-    TooManyRestarts {
-        scope: everywhere(),
-        threshold: 100,
-        including_init_containers: false,
-        states: Vec::new(),
-    }
-}
-
-fn life_time() -> PodLifeTime {
-    PodLifeTime {
-        scope: everywhere(),
-        max_age: None,
-        states: Vec::new(),
-        conditions: Vec::new(),
-        exit_codes: Vec::new(),
-        owner_kinds: Names::ALL,
-        including_init_containers: false,
-        including_ephemeral_containers: false,
-    }
-}
-
-fn failed() -> FailedPods {
-    FailedPods {
-        scope: everywhere(),
-        min_age: SignedDuration::from_hours(1),
-        reasons: Vec::new(),
-        exit_codes: Vec::new(),
-        exclude_owner_kinds: Vec::new(),
-        including_init_containers: false,
-    }
-}
-
-fn taints() -> NodeTaints {
-    NodeTaints { scope: everywhere(), include_prefer_no_schedule: false, taints: Names::ALL }
-}
-
-fn affinity(kinds: &[AffinityKind]) -> Rule {
-    Rule::RemovePodsViolatingNodeAffinity(NodeAffinity {
-        scope: everywhere(),
-        kinds: kinds.to_vec(),
-    })
-}
+const REQUIRED: &str = "nodeAffinityType: [required]";
+const PREFERRED: &str = "nodeAffinityType: [preferred]";
 
 fn said(cluster: &str, policy: Policy) -> String {
     text(&Cluster::parse(cluster).plan_by(policy))
@@ -89,11 +52,12 @@ fn pods_of(plan: &Plan) -> String {
     pods.join(" ")
 }
 
-/// Applies each rule to a node with these pods and an empty node.
-fn each(pods: &str, rules: impl IntoIterator<Item = (Rule, &'static str)>) {
+/// Applies a strategy with each of these arguments to a node with these pods and an empty node.
+fn each(strategy: &str, pods: &str, cases: &[(&str, &str)]) {
     let cluster = format!("node n1\n{pods}\nnode n2");
-    for (rule, expected) in rules {
-        assert_eq!(moved(&cluster, only(rule.clone())), expected, "{rule:?}");
+    for (arguments, expected) in cases {
+        let policy = only(&format!("{{{strategy}: {{{arguments}}}}}"));
+        assert_eq!(moved(&cluster, policy), *expected, "{arguments}");
     }
 }
 
@@ -101,59 +65,35 @@ const LIMPING: &str = "
     few restarts=99
     many restarts=100
     most restarts=300 waits=CrashLoopBackOff
-    both restarts=60 init-restarts=60 init-waits=ImagePullBackOff
+    both restarts=60 init-restarts=60 init-waits=CrashLoopBackOff
     other restarts=150 namespace=other labels=tier:db
     dead restarts=200 phase=Failed
 ";
 
 #[test]
 fn too_many_restarts() {
-    let rule = Rule::RemovePodsHavingTooManyRestarts;
-    let scope = |namespaces, pods| Scope { namespaces, pods };
-    let with = |states: &[&str]| TooManyRestarts { states: names(states), ..restarts() };
     each(
+        "removePodsHavingTooManyRestarts",
         LIMPING,
-        [
-            (rule(restarts()), "most-1 dead-1 other-1 many-1"),
-            (rule(TooManyRestarts { threshold: 201, ..restarts() }), "most-1"),
+        &[
+            ("podRestartThreshold: 100", "most-1 dead-1 other-1 many-1"),
+            ("podRestartThreshold: 201", "most-1"),
             (
-                rule(TooManyRestarts { including_init_containers: true, ..restarts() }),
+                "podRestartThreshold: 100, includingInitContainers: true",
                 "most-1 dead-1 other-1 both-1 many-1",
             ),
-            (rule(with(&["CrashLoopBackOff"])), "most-1"),
-            (rule(with(&["Running"])), "most-1 other-1 many-1"),
-            (rule(with(&["ImagePullBackOff"])), ""),
+            ("podRestartThreshold: 100, states: [CrashLoopBackOff]", "most-1"),
+            ("podRestartThreshold: 100, states: [Running]", "most-1 other-1 many-1"),
             (
-                rule(TooManyRestarts {
-                    including_init_containers: true,
-                    ..with(&["ImagePullBackOff"])
-                }),
-                "both-1",
+                "podRestartThreshold: 100, states: [CrashLoopBackOff], includingInitContainers: true",
+                "most-1 both-1",
             ),
-            (
-                rule(TooManyRestarts {
-                    scope: scope(Names::Only(names(&["other"])), None),
-                    ..restarts()
-                }),
-                "other-1",
-            ),
-            (
-                rule(TooManyRestarts {
-                    scope: scope(Names::Except(names(&["other"])), None),
-                    ..restarts()
-                }),
-                "most-1 dead-1 many-1",
-            ),
-            (
-                rule(TooManyRestarts {
-                    scope: scope(Names::ALL, Selector::parse("tier=db").ok()),
-                    ..restarts()
-                }),
-                "other-1",
-            ),
+            ("podRestartThreshold: 100, namespaces: {include: [other]}", "other-1"),
+            ("podRestartThreshold: 100, namespaces: {exclude: [other]}", "most-1 dead-1 many-1"),
+            ("podRestartThreshold: 100, labelSelector: tier=db", "other-1"),
         ],
     );
-    let plan = said(&format!("node n1\n{LIMPING}\nnode n2"), only(rule(restarts())));
+    let plan = said(&format!("node n1\n{LIMPING}\nnode n2"), only(RESTARTS));
     assert!(
         plan.starts_with("move most-1 from n1 to n2: restarted 300 times, and the limit is 100"),
         "{plan}"
@@ -175,99 +115,40 @@ const AGEING: &str = "
 ";
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn pod_life_time() {
-    let rule = Rule::PodLifeTime;
-    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(168)), ..life_time() };
-    let with = |states: &[&str]| PodLifeTime { states: names(states), ..life_time() };
-    let code = |code| PodLifeTime { exit_codes: vec![code], ..life_time() };
-    let none = ConditionTest { kind: None, status: None, reason: None, for_at_least: None };
-    let when = |test: ConditionTest| PodLifeTime { conditions: vec![test], ..life_time() };
-    let text = |text: &str| Some(text.to_owned());
     each(
+        "podLifeTime",
         AGEING,
-        [
-            (rule(week.clone()), "older-1 old-1"),
-            (rule(PodLifeTime { states: names(&["Failed"]), ..week.clone() }), ""),
-            (rule(with(&["Evicted"])), "gone-1"),
-            (rule(with(&["Succeeded", "Failed"])), "done-1 gone-1"),
-            (rule(with(&["ImagePullBackOff", "OOMKilled"])), "sick-1 young-1"),
-            (rule(with(&["PodInitializing", "ErrImagePull"])), ""),
-            (
-                rule(PodLifeTime { including_init_containers: true, ..with(&["PodInitializing"]) }),
-                "init-1",
-            ),
-            (
-                rule(PodLifeTime {
-                    including_ephemeral_containers: true,
-                    ..with(&["ErrImagePull"])
-                }),
-                "look-1",
-            ),
-            (rule(code(137)), "sick-1"),
-            (rule(code(2)), ""),
-            (rule(PodLifeTime { including_init_containers: true, ..code(2) }), "init-1"),
-            (rule(PodLifeTime { including_ephemeral_containers: true, ..code(3) }), ""),
-            (
-                rule(PodLifeTime {
-                    owner_kinds: Names::Only(names(&["Job"])),
-                    ..with(&["Failed", "Running"])
-                }),
-                "gone-1",
-            ),
-            (
-                rule(PodLifeTime {
-                    owner_kinds: Names::Except(names(&["ReplicaSet"])),
-                    ..with(&["Failed", "Running"])
-                }),
-                "gone-1",
-            ),
-            (
-                rule(when(ConditionTest {
-                    kind: text("Ready"),
-                    status: text("False"),
-                    ..none.clone()
-                })),
-                "sick-1 vague-1",
-            ),
-            (
-                rule(when(ConditionTest {
-                    kind: text("Ready"),
-                    status: text("True"),
-                    ..none.clone()
-                })),
-                "",
-            ),
-            (rule(when(ConditionTest { reason: text("NotServing"), ..none.clone() })), "sick-1"),
-            (
-                rule(when(ConditionTest {
-                    for_at_least: Some(SignedDuration::from_mins(30)),
-                    ..none.clone()
-                })),
-                "sick-1",
-            ),
-            (
-                rule(when(ConditionTest {
-                    for_at_least: Some(SignedDuration::from_mins(31)),
-                    ..none
-                })),
-                "",
-            ),
+        &[
+            ("maxPodLifeTimeSeconds: 604800", "older-1 old-1"),
+            ("maxPodLifeTimeSeconds: 604800, namespaces: {include: [other]}", "older-1"),
+            ("maxPodLifeTimeSeconds: 604800, states: [Failed]", ""),
+            ("states: [Evicted]", "gone-1"),
+            ("states: [Succeeded, Failed]", "done-1 gone-1"),
+            ("states: [ImagePullBackOff, OOMKilled]", "sick-1 young-1"),
+            ("states: [PodInitializing, ErrImagePull]", ""),
+            ("states: [PodInitializing], includingInitContainers: true", "init-1"),
+            ("states: [ErrImagePull], includingEphemeralContainers: true", "look-1"),
+            ("exitCodes: [137]", "sick-1"),
+            ("exitCodes: [2]", ""),
+            ("exitCodes: [2], includingInitContainers: true", "init-1"),
+            ("exitCodes: [3], includingEphemeralContainers: true", ""),
+            ("states: [Failed, Running], ownerKinds: {include: [Job]}", "gone-1"),
+            ("states: [Failed, Running], ownerKinds: {exclude: [ReplicaSet]}", "gone-1"),
+            ("conditions: [{type: Ready, status: 'False'}]", "sick-1 vague-1"),
+            ("conditions: [{type: Ready, status: 'True'}]", ""),
+            ("conditions: [{reason: NotServing}]", "sick-1"),
+            ("conditions: [{minTimeSinceLastTransitionSeconds: 1800}]", "sick-1"),
+            ("conditions: [{minTimeSinceLastTransitionSeconds: 1860}]", ""),
         ],
     );
-    let in_scope = Scope { namespaces: Names::Only(names(&["other"])), pods: None };
-    each(AGEING, [(rule(PodLifeTime { scope: in_scope, ..week }), "older-1")]);
 }
 
 #[test]
 fn the_reason_names_every_condition_of_the_policy() {
-    let rule = PodLifeTime {
-        max_age: Some(SignedDuration::from_hours(1)),
-        exit_codes: vec![137],
-        owner_kinds: Names::Only(names(&["ReplicaSet"])),
-        ..life_time()
-    };
-    let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(Rule::PodLifeTime(rule)));
+    let rule = "{podLifeTime: {maxPodLifeTimeSeconds: 3600, exitCodes: [137],
+        ownerKinds: {include: [ReplicaSet]}}}";
+    let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(rule));
     insta::assert_snapshot!(
         plan,
         @"move sick-1 from n1 to n2: is 2h old, older than 1h, has a container that ended with exit \
@@ -279,11 +160,9 @@ fn the_reason_names_every_condition_of_the_policy() {
 #[test]
 fn a_pod_of_unknown_age_is_not_old() {
     let cluster = "node n1\n web*2 no-age\n gone no-age phase=Failed\nnode n2";
-    let old = PodLifeTime { max_age: Some(SignedDuration::from_hours(1)), ..life_time() };
-    assert_eq!(moved(cluster, only(Rule::PodLifeTime(old))), "");
-    assert_eq!(moved(cluster, only(Rule::RemoveFailedPods(failed()))), "");
-    let any_age = FailedPods { min_age: SignedDuration::ZERO, ..failed() };
-    assert_eq!(moved(cluster, only(Rule::RemoveFailedPods(any_age))), "gone-1");
+    assert_eq!(moved(cluster, only("{podLifeTime: {maxPodLifeTimeSeconds: 3600}}")), "");
+    assert_eq!(moved(cluster, only(FAILED)), "");
+    assert_eq!(moved(cluster, only("{removeFailedPods: {minPodLifetimeSeconds: 0}}")), "gone-1");
 }
 
 #[test]
@@ -296,13 +175,9 @@ fn the_oldest_pods_go_first_on_all_nodes_together() {
           a age=12h
           c age=6h
     ";
-    let rule = Rule::PodLifeTime(PodLifeTime {
-        max_age: Some(SignedDuration::from_hours(1)),
-        ..life_time()
-    });
-    assert_eq!(moved(cluster, only(rule.clone())), "a-1 b-1 c-1 d-1");
+    let mut policy = only("{podLifeTime: {maxPodLifeTimeSeconds: 3600}}");
+    assert_eq!(moved(cluster, policy.clone()), "a-1 b-1 c-1 d-1");
     // A node at its limit is skipped. The other nodes are not affected.
-    let mut policy = only(rule);
     policy.limits.per_node = Some(1);
     assert_eq!(
         said(cluster, policy).lines().map(|l| l.split(':').next().unwrap()).collect::<Vec<_>>(),
@@ -321,37 +196,22 @@ const FALLEN: &str = "
 
 #[test]
 fn failed_pods() {
-    let rule = Rule::RemoveFailedPods;
-    let because = |reasons: &[&str]| FailedPods { reasons: names(reasons), ..failed() };
-    let code = |code| FailedPods { exit_codes: vec![code], ..failed() };
-    let init = |rule| FailedPods { including_init_containers: true, ..rule };
     each(
+        "removeFailedPods",
         FALLEN,
-        [
-            (rule(failed()), "evicted-1 init-1 job-1 other-1"),
-            (
-                rule(FailedPods { min_age: SignedDuration::ZERO, ..failed() }),
-                "evicted-1 fresh-1 init-1 job-1 other-1",
-            ),
-            (rule(because(&["Evicted"])), "evicted-1"),
-            (rule(because(&["Error", "CreateContainerError"])), "job-1 other-1"),
-            (rule(because(&["StartError"])), ""),
-            (rule(init(because(&["StartError"]))), "init-1"),
-            (rule(code(1)), "job-1"),
-            (rule(code(128)), ""),
-            (rule(init(code(128))), "init-1"),
-            (rule(FailedPods { exit_codes: vec![1], ..because(&["Evicted"]) }), ""),
-            (
-                rule(FailedPods { exclude_owner_kinds: names(&["Job"]), ..failed() }),
-                "evicted-1 init-1 other-1",
-            ),
-            (
-                rule(FailedPods {
-                    scope: Scope { namespaces: Names::Only(names(&["other"])), pods: None },
-                    ..failed()
-                }),
-                "other-1",
-            ),
+        &[
+            ("", "evicted-1 init-1 job-1 other-1"),
+            ("minPodLifetimeSeconds: 0", "evicted-1 fresh-1 init-1 job-1 other-1"),
+            ("reasons: [Evicted]", "evicted-1"),
+            ("reasons: [Error, CreateContainerError]", "job-1 other-1"),
+            ("reasons: [StartError]", ""),
+            ("reasons: [StartError], includingInitContainers: true", "init-1"),
+            ("exitCodes: [1]", "job-1"),
+            ("exitCodes: [128]", ""),
+            ("exitCodes: [128], includingInitContainers: true", "init-1"),
+            ("exitCodes: [1], reasons: [Evicted]", ""),
+            ("excludeOwnerKinds: [Job]", "evicted-1 init-1 other-1"),
+            ("namespaces: {include: [other]}", "other-1"),
         ],
     );
 }
@@ -365,7 +225,7 @@ fn a_finished_pod_needs_no_room_no_budget_and_no_siblings() {
         node n2 cpu=100m
         budget web allows=0
     ";
-    let mut policy = only(Rule::RemoveFailedPods(failed()));
+    let mut policy = only(FAILED);
     let evictable = &mut policy.profiles[0].evictable;
     (evictable.min_replicas, evictable.node_fit) = (2, true);
     policy.limits.per_workload = Some(evenkeel::policy::Share::Count(1));
@@ -385,7 +245,7 @@ fn a_finished_pod_needs_no_room_no_budget_and_no_siblings() {
 #[test]
 fn a_failed_bare_pod_goes_if_the_policy_allows_it() {
     let cluster = "node n1\n lone bare phase=Failed age=2h\nnode n2";
-    let mut policy = only(Rule::RemoveFailedPods(failed()));
+    let mut policy = only(FAILED);
     assert_eq!(said(cluster, policy.clone()), "keep lone-1 on n1: no controller would recreate it");
     policy.profiles[0].evictable.protected.failed_bare = false;
     assert_eq!(moved(cluster, policy), "lone-1");
@@ -393,7 +253,6 @@ fn a_failed_bare_pod_goes_if_the_policy_allows_it() {
 
 #[test]
 fn node_taints() {
-    let rule = Rule::RemovePodsViolatingNodeTaints;
     let cluster = "
         node n1 taint=dedicated=db:NoSchedule,soft:PreferNoSchedule,out:NoExecute
           web
@@ -402,30 +261,22 @@ fn node_taints() {
           other namespace=other
         node n2
     ";
-    let soft = NodeTaints { include_prefer_no_schedule: true, ..taints() };
-    let but = |keys: &[&str]| NodeTaints { taints: Names::Except(names(keys)), ..taints() };
-    let just = |keys: &[&str]| NodeTaints { taints: Names::Only(names(keys)), ..taints() };
-    for (rule, expected) in [
-        (rule(taints()), "web-1 other-1"),
-        (rule(soft.clone()), "db-1 web-1 other-1"),
-        (rule(but(&["dedicated"])), ""),
-        (rule(but(&["dedicated=db"])), ""),
-        (rule(but(&["dedicated=web", "out"])), "web-1 other-1"),
-        (rule(just(&["dedicated=db"])), "web-1 other-1"),
-        (rule(just(&["soft"])), ""),
-        (rule(NodeTaints { taints: Names::Only(names(&["soft"])), ..soft }), "db-1 web-1 other-1"),
-        (rule(just(&[])), ""),
-        (
-            rule(NodeTaints {
-                scope: Scope { namespaces: Names::Except(names(&["other"])), pods: None },
-                ..taints()
-            }),
-            "web-1",
-        ),
+    for (arguments, expected) in [
+        ("", "web-1 other-1"),
+        ("includePreferNoSchedule: true", "db-1 web-1 other-1"),
+        ("excludedTaints: [dedicated]", ""),
+        ("excludedTaints: [dedicated=db]", ""),
+        ("excludedTaints: [dedicated=web, out]", "web-1 other-1"),
+        ("includedTaints: [dedicated=db]", "web-1 other-1"),
+        ("includedTaints: [soft]", ""),
+        ("includedTaints: [soft], includePreferNoSchedule: true", "db-1 web-1 other-1"),
+        ("includedTaints: []", ""),
+        ("namespaces: {exclude: [other]}", "web-1"),
     ] {
-        assert_eq!(moved(cluster, only(rule.clone())), expected, "{rule:?}");
+        let policy = only(&format!("{{removePodsViolatingNodeTaints: {{{arguments}}}}}"));
+        assert_eq!(moved(cluster, policy), expected, "{arguments}");
     }
-    insta::assert_snapshot!(said(cluster, only(rule(taints()))), @r"
+    insta::assert_snapshot!(said(cluster, only(TAINTS)), @r"
     move web-1 from n1 to n2: does not tolerate the taint dedicated=db:NoSchedule of its node
     move other-1 from n1 to n2: does not tolerate the taint dedicated=db:NoSchedule of its node
     ");
@@ -444,7 +295,7 @@ fn only_ready_and_selected_nodes_are_looked_at() {
           web
         node n5 labels=pool:x
     ";
-    let mut policy = only(Rule::RemovePodsViolatingNodeTaints(taints()));
+    let mut policy = only(TAINTS);
     assert_eq!(moved(cluster, policy.clone()), "web-1 web-3 web-4");
     policy.node_selector = Selector::parse("pool=x").ok();
     assert_eq!(moved(cluster, policy), "web-1 web-4");
@@ -458,7 +309,7 @@ fn node_fit_requires_room_and_counts_earlier_moves() {
         node n2 cpu=1500m labels=pool:x
         node n3 cpu=1500m taint=a:NoSchedule
     ";
-    let mut policy = only(Rule::RemovePodsViolatingNodeTaints(taints()));
+    let mut policy = only(TAINTS);
     policy.profiles[0].evictable.node_fit = true;
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
     move web-1 from n1 to n2: does not tolerate the taint a:NoSchedule of its node
@@ -485,16 +336,14 @@ fn required_node_affinity() {
           other requires=disk:ssd namespace=other
         node n2 labels=disk:ssd
     ";
-    let rule = affinity(&[AffinityKind::Required]);
-    insta::assert_snapshot!(said(cluster, only(rule)), @r"
+    insta::assert_snapshot!(said(cluster, affinity(REQUIRED)), @r"
     move moved-1 from n1 to n2: its node affinity no longer matches its node
     move other-1 from n1 to n2: its node affinity no longer matches its node
     keep nowhere-1 on n1: no other node can take it: 1 is not matching its node affinity
     ");
-    assert_eq!(said(cluster, only(affinity(&[AffinityKind::Preferred]))), "");
-    let scope = Scope { namespaces: Names::Only(names(&["other"])), pods: None };
-    let rule = NodeAffinity { scope, kinds: vec![AffinityKind::Required] };
-    assert_eq!(moved(cluster, only(Rule::RemovePodsViolatingNodeAffinity(rule))), "other-1");
+    assert_eq!(said(cluster, affinity(PREFERRED)), "");
+    let scoped = format!("{REQUIRED}, namespaces: {{include: [other]}}");
+    assert_eq!(moved(cluster, affinity(&scoped)), "other-1");
 }
 
 #[test]
@@ -510,7 +359,7 @@ fn a_preferred_node_counts_only_if_it_has_room() {
             "
         )
     };
-    let preferred = || only(affinity(&[AffinityKind::Preferred]));
+    let preferred = || affinity(PREFERRED);
     insta::assert_snapshot!(
         said(&cluster(""), preferred()),
         @"move web-1 from n1 to n2: its preferred node affinity gives its node the weight 0 and \
@@ -522,7 +371,7 @@ fn a_preferred_node_counts_only_if_it_has_room() {
     assert_eq!(said(&cluster("cpu=500m"), preferred()), elsewhere);
     // The exact mode does not move it either, because it would be evicted again and again.
     assert_eq!(said(&cluster("cpu=500m"), preferred().exactly()), full);
-    assert_eq!(said(&cluster(""), only(affinity(&[AffinityKind::Required]))), "");
+    assert_eq!(said(&cluster(""), affinity(REQUIRED)), "");
     assert_eq!(
         said(
             "node n1 labels=disk:ssd\n web prefers=disk:ssd*1\nnode n2 labels=disk:ssd",
@@ -540,17 +389,17 @@ fn a_pod_that_violates_several_rules_is_moved_once() {
           full cpu=99 requires=disk:ssd prefers=disk:ssd*5
         node n2 labels=disk:ssd
     ";
-    let plan = said(cluster, only(affinity(&[AffinityKind::Preferred, AffinityKind::Required])));
+    let plan = said(cluster, affinity("nodeAffinityType: [preferred, required]"));
     assert_eq!(plan.lines().count(), 2, "{plan}");
     // A second strategy does not select a pod that is already to be moved.
-    let mut policy = only(affinity(&[AffinityKind::Required]));
+    let mut policy = affinity(REQUIRED);
     policy.strategies.push(policy.strategies[0].clone());
     assert_eq!(said(cluster, policy).matches("web-1").count(), 1);
 }
 
 #[test]
 fn one_of_two_pods_that_avoid_each_other_goes() {
-    let rule = || only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into()));
+    let rule = || only(APART);
     let cluster = "
         node n1
           web priority=5 anti-affinity=web
@@ -582,7 +431,7 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
 
 #[test]
 fn neighbours_are_matched_by_domain_label_and_namespace() {
-    let rule = || only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into()));
+    let rule = || only(APART);
     let zones = |zone: &str| {
         format!(
             "
@@ -629,52 +478,43 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
 
 #[test]
 fn in_exact_mode_a_pod_that_another_strategy_evicts_is_still_a_neighbour() {
-    let mut policy =
-        only(Rule::PodLifeTime(PodLifeTime { states: names(&["Pending"]), ..life_time() }));
-    let apart = Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into());
-    policy.strategies.push(evenkeel::policy::Strategy { profile: 0, rule: apart });
+    let policy = only(&format!("{PENDING}, {APART}"));
     let cluster = "node n1\n web anti-affinity=db\n db phase=Pending\nnode n2";
     assert_eq!(moved(cluster, policy.clone()), "db-1");
-    policy = policy.exactly();
-    assert_eq!(moved(cluster, policy.clone()), "db-1 web-1");
+    assert_eq!(moved(cluster, policy.exactly()), "db-1 web-1");
     // A finished pod is gone at once.
-    policy.strategies[0].rule = Rule::RemoveFailedPods(failed());
-    assert_eq!(
-        moved("node n1\n web anti-affinity=db\n db phase=Failed age=2h\nnode n2", policy),
-        "db-1"
-    );
+    let policy = only(&format!("{FAILED}, {APART}")).exactly();
+    let cluster = "node n1\n web anti-affinity=db\n db phase=Failed age=2h\nnode n2";
+    assert_eq!(moved(cluster, policy), "db-1");
 }
 
 #[test]
 fn in_exact_mode_an_evicted_finished_pod_is_no_replica() {
-    let mut policy = only(Rule::RemoveFailedPods(failed()));
-    let restarting = Rule::RemovePodsHavingTooManyRestarts(restarts());
-    policy.strategies.push(evenkeel::policy::Strategy { profile: 0, rule: restarting });
-    policy.profiles[0].evictable.min_replicas = 2;
-    policy = policy.exactly();
+    let of_two = |strategies: &str| {
+        let mut policy = only(strategies);
+        policy.profiles[0].evictable.min_replicas = 2;
+        policy.exactly()
+    };
     let cluster =
         "node n1\n web phase=Failed age=2h\n web phase=Failed age=1m restarts=200\nnode n2";
-    insta::assert_snapshot!(said(cluster, policy.clone()), @r"
+    insta::assert_snapshot!(said(cluster, of_two(&format!("{FAILED}, {RESTARTS}"))), @r"
     move web-1 from n1 to ?: has failed
     keep web-2 on n1: its workload has 1 of the 2 replicas that the policy requires
     ");
-    policy.strategies.remove(0);
-    assert_eq!(moved(cluster, policy.clone()), "web-2");
+    assert_eq!(moved(cluster, of_two(RESTARTS)), "web-2");
     // The pods are listed node by node, but by PodLifeTime for all nodes at once.
     let apart = "node n1\n web phase=Failed restarts=200\nnode n2\n web phase=Failed restarts=200";
-    insta::assert_snapshot!(said(apart, policy.clone()), @r"
+    insta::assert_snapshot!(said(apart, of_two(RESTARTS)), @r"
     move web-1 from n1 to ?: restarted 200 times, and the limit is 100
     keep web-2 on n2: its workload has 1 of the 2 replicas that the policy requires
     ");
-    policy.strategies[0].rule =
-        Rule::PodLifeTime(PodLifeTime { states: names(&["Failed"]), ..life_time() });
-    assert_eq!(moved(apart, policy), "web-1 web-2");
+    assert_eq!(moved(apart, of_two("{podLifeTime: {states: [Failed]}}")), "web-1 web-2");
 }
 
 #[test]
 fn in_exact_mode_the_pods_of_the_only_owner_are_replicas_in_every_phase() {
     let moved_by = |least: u32, pods: &str| {
-        let mut policy = only(Rule::RemovePodsHavingTooManyRestarts(restarts()));
+        let mut policy = only(RESTARTS);
         policy.profiles[0].evictable.min_replicas = least;
         moved_among_others(&format!("node n1\n{pods}\nnode n2"), policy.exactly())
     };
@@ -697,7 +537,7 @@ fn in_exact_mode_the_pods_of_the_only_owner_are_replicas_in_every_phase() {
 
 #[test]
 fn in_exact_mode_the_priority_threshold_goes_with_the_protection_of_critical_pods() {
-    let mut policy = only(Rule::RemovePodsHavingTooManyRestarts(restarts()));
+    let mut policy = only(RESTARTS);
     policy.profiles[0].evictable.priority_below = PriorityThreshold::Value(1000);
     let cluster = "node n1\n web restarts=200 priority=5000\nnode n2";
     assert_eq!(moved_among_others(cluster, policy.clone().exactly()), "");
@@ -708,7 +548,7 @@ fn in_exact_mode_the_priority_threshold_goes_with_the_protection_of_critical_pod
 
 #[test]
 fn in_exact_mode_node_fit_and_node_affinity_each_look_for_a_node_of_their_own() {
-    let mut policy = only(affinity(&[AffinityKind::Required]));
+    let mut policy = affinity(REQUIRED);
     policy.node_selector = Selector::parse("pool=a").ok();
     policy.profiles[0].evictable.node_fit = true;
     policy.profiles[0].evictable.destinations = Selector::parse("pool=b").ok();
@@ -722,8 +562,8 @@ fn in_exact_mode_node_fit_and_node_affinity_each_look_for_a_node_of_their_own() 
 
 #[test]
 fn the_scope_of_anti_affinity_limits_the_neighbours_only_in_exact_mode() {
-    let scope = |namespaces, pods: &str| Scope { namespaces, pods: Selector::parse(pods).ok() };
-    let rule = |scope: Scope| only(Rule::RemovePodsViolatingInterPodAntiAffinity(scope.into()));
+    let rule =
+        |scope: &str| only(&format!("{{removePodsViolatingInterPodAntiAffinity: {{{scope}}}}}"));
     let cluster = "
         namespace data labels=team:a
         node n1
@@ -731,24 +571,23 @@ fn the_scope_of_anti_affinity_limits_the_neighbours_only_in_exact_mode() {
           db namespace=data
         node n2
     ";
-    let all = scope(Names::ALL, "app in (web,db)");
-    assert_eq!(moved(cluster, rule(all.clone())), "web-1");
+    let all = "labelSelector: 'app in (web,db)'";
+    assert_eq!(moved(cluster, rule(all)), "web-1");
     assert_eq!(moved(cluster, rule(all).exactly()), "web-1");
     for without_db in [
-        scope(Names::ALL, "app=web"),
-        scope(Names::Except(names(&["data"])), ""),
-        scope(Names::Only(names(&["default"])), ""),
+        "labelSelector: app=web",
+        "namespaces: {exclude: [data]}",
+        "namespaces: {include: [default]}",
     ] {
-        assert_eq!(moved(cluster, rule(without_db.clone())), "web-1");
+        assert_eq!(moved(cluster, rule(without_db)), "web-1");
         assert_eq!(moved(cluster, rule(without_db).exactly()), "");
     }
-    let without_web = || scope(Names::Except(names(&["default"])), "");
-    assert_eq!(moved(cluster, rule(without_web())), "");
+    assert_eq!(moved(cluster, rule("namespaces: {exclude: [default]}")), "");
 }
 
 #[test]
 fn a_node_that_the_policy_does_not_select_keeps_avoiding_pods_out_of_its_zone() {
-    let mut policy = only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into()));
+    let mut policy = only(APART);
     policy.node_selector = Selector::parse("pool=web").ok();
     for other in ["pool:spot", "pool:web not-ready"] {
         let cluster = format!(
@@ -767,7 +606,7 @@ fn a_node_that_the_policy_does_not_select_keeps_avoiding_pods_out_of_its_zone() 
 
 #[test]
 fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
-    let mut policy = only(Rule::RemovePodsHavingTooManyRestarts(restarts()));
+    let mut policy = only(RESTARTS);
     policy.profiles[0].evictable.min_replicas = 2;
     policy.profiles[0].evictable.pod_selector = Selector::parse("app=web").ok();
     policy.limits.per_workload = Some(evenkeel::policy::Share::Count(1));
@@ -797,8 +636,7 @@ fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
 
 #[test]
 fn a_pod_that_the_kubelet_has_not_started_is_young_in_exact_mode_only() {
-    let mut policy =
-        only(Rule::PodLifeTime(PodLifeTime { states: names(&["Pending"]), ..life_time() }));
+    let mut policy = only(PENDING);
     policy.profiles[0].evictable.min_pod_age = SignedDuration::from_mins(1);
     let cluster = "node n1\n web phase=Pending not-started age=1h\nnode n2";
     assert_eq!(moved(cluster, policy.clone()), "web-1");
@@ -858,18 +696,14 @@ fn clusters() -> impl Strategy<Value = String> {
 
 /// All six strategies with few arguments.
 fn everything(exact: bool, node_fit: bool) -> Policy {
-    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(24)), ..life_time() };
-    let rules = [
-        Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into()),
-        affinity(&[AffinityKind::Required, AffinityKind::Preferred]),
-        Rule::RemovePodsViolatingNodeTaints(taints()),
-        Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts { threshold: 10, ..restarts() }),
-        Rule::PodLifeTime(week),
-        Rule::RemoveFailedPods(FailedPods { min_age: SignedDuration::ZERO, ..failed() }),
-    ];
-    let mut policy = only(rules[0].clone());
-    policy.strategies =
-        rules.into_iter().map(|rule| evenkeel::policy::Strategy { profile: 0, rule }).collect();
+    let during = "DuringSchedulingIgnoredDuringExecution";
+    let mut policy = only(&format!(
+        "{APART}, {{removePodsViolatingNodeAffinity:
+           {{nodeAffinityType: [required{during}, preferred{during}]}}}},
+         {TAINTS}, {{removePodsHavingTooManyRestarts: {{podRestartThreshold: 10}}}},
+         {{podLifeTime: {{maxPodLifeTimeSeconds: 86400}}}},
+         {{removeFailedPods: {{minPodLifetimeSeconds: 0}}}}"
+    ));
     policy.safety.max_not_ready = evenkeel::values::Ratio::ONE;
     policy.profiles[0].evictable.node_fit = node_fit;
     if exact { policy.exactly() } else { policy }
@@ -930,13 +764,9 @@ proptest! {
         let policy = everything(exact, node_fit);
         let snapshot = cluster.snapshot(&policy);
         let plan = cluster.plan_by(policy.clone());
-        let moves = plan
-            .moves
-            .iter()
-            .map(|m| (m.strategy, &m.namespace, &m.pod));
-        let mut asked: Vec<_> = moves
-            .chain(plan.kept.iter().map(|k| (k.strategy, &k.namespace, &k.pod)))
-            .collect();
+        let moves = plan.moves.iter().map(|m| (m.strategy, &m.namespace, &m.pod));
+        let mut asked: Vec<_> =
+            moves.chain(plan.kept.iter().map(|k| (k.strategy, &k.namespace, &k.pod))).collect();
         for (strategy, namespace, name) in &asked {
             let pod = snapshot.pod(snapshot.find_pod(namespace, name).unwrap());
             prop_assert!(
@@ -944,10 +774,7 @@ proptest! {
                 "{strategy} asks for {name}:\n{}",
                 text(&plan)
             );
-            prop_assert!(
-                !pod.terminating && snapshot.node(pod.node.unwrap()).ready,
-                "{name}"
-            );
+            prop_assert!(!pod.terminating && snapshot.node(pod.node.unwrap()).ready, "{name}");
         }
         let all = asked.len();
         asked.sort_unstable();
@@ -956,12 +783,7 @@ proptest! {
         let mut uids: Vec<_> = plan.moves.iter().map(|m| &m.uid).collect();
         uids.sort_unstable();
         uids.dedup();
-        prop_assert_eq!(
-            uids.len(),
-            plan.moves.len(),
-            "evicted twice:\n{}",
-            text(&plan)
-        );
+        prop_assert_eq!(uids.len(), plan.moves.len(), "evicted twice:\n{}", text(&plan));
         // The same world gives the same plan.
         prop_assert_eq!(text(&plan), text(&cluster.plan_by(policy)));
     }
@@ -975,10 +797,8 @@ proptest! {
         if plan.halted.is_some() {
             return Ok(());
         }
-        for pod in snapshot
-            .pods
-            .iter()
-            .filter(|p| !p.terminating && snapshot.node(p.node.unwrap()).ready)
+        for pod in
+            snapshot.pods.iter().filter(|p| !p.terminating && snapshot.node(p.node.unwrap()).ready)
         {
             let strategies = [
                 "RemovePodsViolatingNodeTaints",
@@ -988,16 +808,9 @@ proptest! {
             ];
             let broken = strategies.iter().any(|s| breaks(s, pod, &snapshot));
             let moved = plan.moves.iter().any(|m| m.uid == pod.uid);
-            let kept = plan
-                .kept
-                .iter()
-                .any(|k| (&k.namespace, &k.pod) == (&pod.namespace, &pod.name));
-            prop_assert!(
-                !broken || moved || kept,
-                "{} is passed over:\n{}",
-                pod.name,
-                text(&plan)
-            );
+            let kept =
+                plan.kept.iter().any(|k| (&k.namespace, &k.pod) == (&pod.namespace, &pod.name));
+            prop_assert!(!broken || moved || kept, "{} is passed over:\n{}", pod.name, text(&plan));
         }
     }
 }

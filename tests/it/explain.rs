@@ -21,6 +21,7 @@ use proptest::prelude::*;
 
 use crate::it::support::random_cluster::{NODES, PODS};
 use crate::it::support::{Cluster, EVEN, cases, noon, parse, random_cluster, text};
+use crate::shared::table::rows;
 
 /// Every strategy, in an order in which each finds pods.
 const ALL_STRATEGIES: &str = "
@@ -73,37 +74,22 @@ proptest! {
         text in clusters(),
         exact in any::<bool>(),
     ) {
-        let policy = if exact {
-            parse(ALL_STRATEGIES).exactly()
-        } else {
-            parse(ALL_STRATEGIES)
-        };
+        let policy = if exact { parse(ALL_STRATEGIES).exactly() } else { parse(ALL_STRATEGIES) };
         let names: Vec<&str> = policy.strategies.iter().map(|s| s.rule.name()).collect();
         let (engine, snapshot) = Cluster::parse(&text).seen(policy, Ledger::default());
         let plan = engine.decide(&snapshot, noon());
         for subject in &snapshot.pods {
-            let explained = pod(
-                &engine,
-                &snapshot,
-                &format!("{}/{}", subject.namespace, subject.name),
-            );
+            let explained =
+                pod(&engine, &snapshot, &format!("{}/{}", subject.namespace, subject.name));
             prop_assert_eq!(
-                explained
-                    .verdicts
-                    .iter()
-                    .map(|line| line.strategy)
-                    .collect::<Vec<_>>(),
+                explained.verdicts.iter().map(|line| line.strategy).collect::<Vec<_>>(),
                 names.clone()
             );
             let mut moved = false;
             for line in &explained.verdicts {
                 let matches = |namespace: &str, pod: &str, strategy| {
                     (namespace, pod, strategy)
-                        == (
-                            subject.namespace.as_str(),
-                            subject.name.as_str(),
-                            line.strategy,
-                        )
+                        == (subject.namespace.as_str(), subject.name.as_str(), line.strategy)
                 };
                 let planned = plan
                     .moves
@@ -130,11 +116,8 @@ proptest! {
                     _ => prop_assert!(false, "{context}"),
                 }
                 // Only a strategy that chooses among equal pods says that others go first.
-                let chooses = [
-                    "RemoveDuplicates",
-                    "RemovePodsViolatingTopologySpreadConstraint",
-                ]
-                .contains(&line.strategy);
+                let chooses = ["RemoveDuplicates", "RemovePodsViolatingTopologySpreadConstraint"]
+                    .contains(&line.strategy);
                 prop_assert!(chooses || line.verdict.code() != "others-first", "{context}");
                 prop_assert!(!moved || line.verdict.code() == "moved-before", "{context}");
                 moved |= planned.is_some();
@@ -151,19 +134,12 @@ proptest! {
                         .find(|line| matches!(line.verdict, PodVerdict::Kept(_)))
                 });
             if let Some(line) = selected {
-                let first = gates
-                    .answers
-                    .iter()
-                    .find_map(|answer| answer.refusal.clone());
+                let first = gates.answers.iter().find_map(|answer| answer.refusal.clone());
                 prop_assert_eq!(gates.strategy, line.strategy);
                 match &line.verdict {
-                    PodVerdict::Moved { .. } => prop_assert_eq!(
-                        first,
-                        None,
-                        "{} in {}",
-                        subject.name,
-                        text
-                    ),
+                    PodVerdict::Moved { .. } => {
+                        prop_assert_eq!(first, None, "{} in {}", subject.name, text);
+                    }
                     // HighNodeUtilization refuses a pod if its whole node cannot be emptied, and
                     // exact decisions follow descheduler; no gate has such a refusal.
                     PodVerdict::Kept(refusal)
@@ -208,24 +184,36 @@ impl Case {
         }
     }
 
-    /// A refusal for one heavy pod on a hot node; its sibling runs elsewhere, and one node is cold.
-    fn of_pod(code: &'static str, pod: &str, policy: &str) -> Self {
-        let cluster = format!(
-            "
-            node n1 system=2
-              web cpu=100m memory=100Mi uses=3 {pod}
-              idle*4 cpu=500m memory=500Mi uses=0
-            node n2
-              web cpu=100m uses=100m
-            node n3
-            "
-        );
-        Case::new(code, cluster, policy)
+    /// A refusal in a row of [`CASES`].
+    fn of_row(row: &[&'static str]) -> Self {
+        let [code, kind, words, policy] = *row else { panic!("{row:?}") };
+        let (lines, policy) = (words.replace("; ", "\n"), policy.replace("; ", "\n"));
+        let mut words = words.split("; ").map(|word| word.replace("/ ", "\n "));
+        let mut word = || words.next().unwrap_or_default();
+        let cluster = match kind {
+            "pod" => one_heavy_pod(&lines),
+            "seven" => format!("node n1\n  web*7 cpu=100m uses=1\nnode n2\n{lines}"),
+            "landing" => format!(
+                "node n1 system=2 labels=pool:a\n web*2 cpu=100m uses=3 {}\nnode n2 {}
+                 node n3 labels=pool:a {}\n full cpu=7 memory=24Gi",
+                word(),
+                word(),
+                word()
+            ),
+            "emptied" => format!(
+                "node n1 {}\n web cpu=100m uses=100m\n {}\nnode n2\n web cpu=4 uses=4
+                 node n3\n api*2 cpu=1 uses=2",
+                word(),
+                word()
+            ),
+            _ => lines,
+        };
+        let case = Case::new(code, cluster, &policy);
+        if policy.contains("strategies:") { Case { policy, ..case } } else { case }
     }
 
-    /// A refusal for one of seven equal pods on a hot node, three of which would have to move.
-    fn of_seven(code: &'static str, more: &str, policy: &str) -> Self {
-        Case::new(code, format!("node n1\n  web*7 cpu=100m uses=1\nnode n2\n{more}"), policy)
+    fn of_pod(code: &'static str, pod: &str, policy: &str) -> Self {
+        Case::new(code, one_heavy_pod(pod), policy)
     }
 
     /// The same after a person has approved that a pod moves to a node.
@@ -240,17 +228,6 @@ impl Case {
             why: String::new(),
         };
         Case { approved: vec![approved], ..self }
-    }
-
-    /// The same with more lines of the cluster.
-    fn and(self, more: &str) -> Self {
-        let cluster = format!("{}\n{more}", self.cluster);
-        Case { cluster, ..self }
-    }
-
-    /// The same with another strategy.
-    fn with_strategy(self, strategy: &str) -> Self {
-        Case { policy: strategy.to_owned(), ..self }
     }
 
     fn with_ledger(self, entries: &str, resting: &str) -> Self {
@@ -318,255 +295,123 @@ fn evicted(workload: &str) -> String {
     )
 }
 
-fn refusals_by_pod() -> Vec<Case> {
-    vec![
-        Case::of_pod("mirror-pod", "mirror", ""),
-        Case::of_pod("static-pod", "static", ""),
-        Case { exact: true, ..Case::of_pod("terminating", "terminating", "") },
-        Case::of_pod("daemon-set", "daemon", ""),
-        Case::of_pod("system-critical", "priority=2000000000", ""),
-        Case::of_pod("priority", "priority=10", "evictable: {priorityBelow: 10}"),
-        Case::of_pod("unknown-priority-class", "priority=10", "evictable: {priorityBelow: absent}"),
-        Case::of_pod("bare-pod", "bare", ""),
-        Case::of_pod("unknown-priority", "class=absent", ""),
-        Case::of_pod("local-storage", "emptydir", ""),
-        Case::of_pod("persistent-volume", "claim", "evictable: {protect: [persistentVolumes]}"),
-        Case::of_pod("resource-claims", "devices", ""),
-        Case::of_pod("do-not-disrupt", "do-not-disrupt=true", ""),
-        Case::of_pod("not-safe-to-evict", "safe-to-evict=false", ""),
-        Case::new(
-            "gang",
-            "node n1 system=2\n web uses=3 gang=train\nnode n2\n web uses=100m gang=train",
-            "",
-        ),
-        Case::of_pod("no-budget", "", "evictable: {protect: [withoutBudget]}"),
-        Case::of_pod("prefer-no-eviction", "stay", ""),
-        Case::of_pod("evict-false", "evict=false", ""),
-        Case::of_pod("namespace", "", "evictable: {namespaces: {exclude: [default]}}"),
-        Case::of_pod("pod-selector", "", "evictable: {podSelector: tier=web}"),
-        Case::of_pod("too-young", "age=20s", ""),
-        Case::of_pod("too-few-replicas", "namespace=other", ""),
-        Case::new(
-            "last-ready-replica",
-            "node n1 system=2\n web uses=3\nnode n2\n web uses=100m unready",
-            "",
-        ),
-        Case::new(
-            "unmeasured",
-            "node n1 system=6\n web uses=1 no-metrics\nnode n2\n web\nnode n3",
-            "",
-        ),
-        Case::new("doubtful-node", "node n1 taint=a:NoSchedule\n web*2\nnode n2", "")
-            .with_strategy("strategies: [{removePodsViolatingNodeTaints: {}}]"),
-    ]
+/// One heavy pod on a hot node with these words; its sibling runs elsewhere, and one node is cold.
+fn one_heavy_pod(pod: &str) -> String {
+    format!(
+        "
+        node n1 system=2
+          web cpu=100m memory=100Mi uses=3 {pod}
+          idle*4 cpu=500m memory=500Mi uses=0
+        node n2
+          web cpu=100m uses=100m
+        node n3
+        "
+    )
 }
 
-fn refusals_by_volumes() -> Vec<Case> {
-    vec![
-        Case::of_pod("new-volume", "ephemeral=-", ""),
-        Case::of_pod("unusable-claim", "claim", ""),
-        Case::of_pod("shared-volume", "shares=ebs\n aux cpu=100m uses=0 shares=ebs", ""),
-        Case::of_pod("unknown-objects", "claim", "").and("lacking PersistentVolumeClaim"),
-    ]
-}
+/// Refusals with the cluster and the policy in which they occur. Lines end with `;`.
+const CASES: &str = "
+# One heavy pod with these words.
+mirror-pod | pod | mirror |
+static-pod | pod | static |
+daemon-set | pod | daemon |
+system-critical | pod | priority=2000000000 |
+priority | pod | priority=10 | evictable: {priorityBelow: 10}
+unknown-priority-class | pod | priority=10 | evictable: {priorityBelow: absent}
+bare-pod | pod | bare |
+unknown-priority | pod | class=absent |
+local-storage | pod | emptydir |
+persistent-volume | pod | claim | evictable: {protect: [persistentVolumes]}
+resource-claims | pod | devices |
+do-not-disrupt | pod | do-not-disrupt=true |
+not-safe-to-evict | pod | safe-to-evict=false |
+no-budget | pod | | evictable: {protect: [withoutBudget]}
+prefer-no-eviction | pod | stay |
+evict-false | pod | evict=false |
+namespace | pod | | evictable: {namespaces: {exclude: [default]}}
+pod-selector | pod | | evictable: {podSelector: tier=web}
+too-young | pod | age=20s |
+too-few-replicas | pod | namespace=other |
+new-volume | pod | ephemeral=- |
+unusable-claim | pod | claim |
+shared-volume | pod | shares=ebs; aux cpu=100m uses=0 shares=ebs |
+unknown-objects | pod | claim; lacking PersistentVolumeClaim |
+runs-to-completion | pod | owner=Workflow runs-once |
+job-would-fail | pod | owner=Job runs-once backoff=0 |
+outside-window | pod | | windows: {forbid: [Sat]}
+# A whole cluster.
+gang | all | node n1 system=2; web uses=3 gang=train; node n2; web uses=100m gang=train |
+last-ready-replica | all | node n1 system=2; web uses=3; node n2; web uses=100m unready |
+unmeasured | all | node n1 system=6; web uses=1 no-metrics; node n2; web; node n3 |
+doubtful-node | all | node n1 taint=a:NoSchedule; web*2; node n2 | strategies: [removePodsViolatingNodeTaints]
+no-replacement | all | node n1 system=2; web*2 uses=3 owner-deleting; node n2 |
+namespace-deleted | all | namespace default deleting; node n1 system=2; web*2 uses=3; node n2 |
+names-node | all | node n1 system=2; web*2 uses=3 template-node=n1; node n2 |
+gated | all | node n1 system=2; web*2 uses=3 template-gated; node n2 |
+does-not-start | all | node n1 system=2; web*2 uses=3 age=2h; node n2; web creating=1h waits=ImagePullBackOff |
+other-revision | all | node n1 system=2; web*2 uses=3 owner=StatefulSet parallel newest=web-b labels=controller-revision-hash:web-a; node n2 |
+missing-priority-class | all | class other value=7; node n1 system=2; web*2 uses=3 class=gone priority=1; node n2 |
+unknown-owner | all | node n1 system=2; web*2 uses=3 owner=Job no-object; node n2 |
+waits-in-order | all | node n2; web owner=StatefulSet unready; node n1 system=2; web*2 uses=3 owner=StatefulSet |
+no-room | all | node n1 system=2; web*2 uses=3; node n3 taint=dedicated:NoSchedule |
+would-return | all | node n1 system=2; web*2 cpu=100m uses=3; node n2 taint=a:PreferNoSchedule |
+would-preempt | all | node n1 taint=a:NoSchedule; vip*2 cpu=4 priority=10; node n2; web*2 cpu=3 | evictable: {nodeFit: false}; strategies: [removePodsViolatingNodeTaints]
+would-trade | all | node a1 labels=zone:a; web spread=zone:1,kubernetes.io/hostname:1 soft cpu=300m; node a2 labels=zone:a; web spread=zone:1,kubernetes.io/hostname:1 soft cpu=300m; node a3 labels=zone:a; node b1 labels=zone:b; web*2 spread=zone:1,kubernetes.io/hostname:1 soft cpu=300m | strategies: [{removePodsViolatingTopologySpreadConstraint: {constraints: [ScheduleAnyway]}}]
+# One of seven equal pods on a hot node, three of which would have to move.
+paused | seven | namespace default annotations=evenkeel.io/pause:audit |
+guarded | seven | namespace default | usage: {prometheus: {url: 'http://p'}}; guards: [{name: errors, query: q, scope: namespace}]
+cycle-limit | seven | | limits: {perCycle: 1, perWorkload: none, perMinute: none}
+node-limit | seven | | limits: {perNode: 1, perWorkload: none, perMinute: none}
+namespace-limit | seven | | limits: {perNamespace: 1, perWorkload: none, perMinute: none}
+rate-limit | seven | | limits: {perMinute: 1, perWorkload: none}
+workload-limit | seven | | limits: {perWorkload: 1, perMinute: none}
+trial | seven | | ramp: {watch: 2m}; limits: {perWorkload: none}
+disruption-budget | seven | budget web allows=1 |
+several-budgets | seven | budget web allows=9; budget web allows=9 name=second |
+stale-budget | seven | budget web allows=9 stale |
+unreadable-budget | seven | unreadable PodDisruptionBudget name=web |
+# Two pods on a hot node with these words, and two nodes, the second one full.
+would-land-hot | landing | ; system=3 |
+would-land-unknown | landing | ; no-metrics |
+would-not-help | landing | | strategies: [{lowNodeUtilization: {nodeSelector: pool=a, thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]
+would-land-doubtful | landing | ; / unreadable Pod name=odd |
+would-land-closed | landing | ; closed=Deleting |
+would-be-refused | landing | os=linux; os=windows |
+would-lack-driver | landing | volume=ebs; drivers=nfs; drivers=ebs |
+would-be-removed | landing | tolerates=a:NoExecute@60; taint=a:NoExecute |
+would-land-excluded | landing | | evictable: {destinations: pool=a}
+# A node with these words and this pod that is to be emptied.
+unremovable-node | emptied | no-scale-down | strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]
+not-alone | emptied | ; lone cpu=100m uses=100m bare | strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]
+";
 
-fn refusals_by_replacement() -> Vec<Case> {
-    vec![
-        Case::new("no-replacement", "node n1 system=2\n web*2 uses=3 owner-deleting\nnode n2", ""),
-        Case::new(
-            "namespace-deleted",
-            "namespace default deleting\nnode n1 system=2\n web*2 uses=3\nnode n2",
-            "",
-        ),
-        Case::of_pod("runs-to-completion", "owner=Workflow runs-once", ""),
-        Case::of_pod("job-would-fail", "owner=Job runs-once backoff=0", ""),
-        Case::new("names-node", "node n1 system=2\n web*2 uses=3 template-node=n1\nnode n2", ""),
-        Case::new("gated", "node n1 system=2\n web*2 uses=3 template-gated\nnode n2", ""),
-        Case::new(
-            "does-not-start",
-            "node n1 system=2\n web*2 uses=3 age=2h\n\
-             node n2\n web creating=1h waits=ImagePullBackOff",
-            "",
-        ),
-        Case::new(
-            "other-revision",
-            "node n1 system=2\n web*2 uses=3 owner=StatefulSet parallel newest=web-b \
-             labels=controller-revision-hash:web-a\nnode n2",
-            "",
-        ),
-        Case::new(
-            "missing-priority-class",
-            "class other value=7\nnode n1 system=2\n web*2 uses=3 class=gone priority=1\nnode n2",
-            "",
-        ),
-        Case::new(
-            "unknown-owner",
-            "node n1 system=2\n web*2 uses=3 owner=Job no-object\nnode n2",
-            "",
-        ),
-        Case::new(
-            "waits-in-order",
-            "node n2\n web owner=StatefulSet unready\nnode n1 system=2\n web*2 uses=3 \
-                owner=StatefulSet",
-            "",
-        ),
-    ]
-}
-
-const ERRORS: &str = "usage: {prometheus: {url: 'http://p'}}
-guards: [{name: errors, query: q, scope: namespace}]";
-
-fn refusals_by_people() -> Vec<Case> {
-    let required = "approval: {required: true}";
-    let evenly = |code| Case::of_pod(code, "", required);
-    vec![
-        Case::of_seven("paused", "namespace default annotations=evenkeel.io/pause:audit", ""),
-        Case::of_seven("guarded", "namespace default", ERRORS),
-        evenly("not-approved").with_approval("another", "n3"),
-        evenly("lands-elsewhere").with_approval("uid-default-web-1", "n9"),
-    ]
-}
-
-fn refusals_by_time() -> Vec<Case> {
+/// Refusals that follow from more than the cluster and the policy.
+fn special_cases() -> Vec<Case> {
+    let approved = |code| Case::of_pod(code, "", "approval: {required: true}");
     let useless = r#""default/Deployment/web":{"useless":2,"until":"2026-11-21T12:18:00Z",
         "attempt":"2026-11-21T11:40:00Z"}"#;
     let worse = useless.replace("\"attempt\"", "\"decline\":\"readiness\",\"attempt\"");
     let full: Vec<String> = (0..5000).map(|i| evicted(&format!("other{i}"))).collect();
+    let (soon, past) = ("2026-11-21T12:18:00Z", "2026-11-21T11:58:00Z");
+    let no_limit = "limits: {perWorkload: none}";
     vec![
-        Case::of_seven(
-            "cycle-limit",
-            "",
-            "limits: {perCycle: 1, perWorkload: none, perMinute: none}",
-        ),
-        Case::of_seven(
-            "node-limit",
-            "",
-            "limits: {perNode: 1, perWorkload: none, perMinute: none}",
-        ),
-        Case::of_seven(
-            "namespace-limit",
-            "",
-            "limits: {perNamespace: 1, perWorkload: none, perMinute: none}",
-        ),
-        Case::of_seven("rate-limit", "", "limits: {perMinute: 1, perWorkload: none}"),
-        Case::of_seven("workload-limit", "", "limits: {perWorkload: 1, perMinute: none}"),
-        Case::of_seven("disruption-budget", "budget web allows=1", ""),
-        Case::of_seven(
-            "several-budgets",
-            "budget web allows=9\nbudget web allows=9 name=second",
-            "",
-        ),
-        Case::of_seven("stale-budget", "budget web allows=9 stale", ""),
-        Case::of_seven("unreadable-budget", "unreadable PodDisruptionBudget name=web", ""),
-        Case::of_pod("outside-window", "", "windows: {forbid: [Sat]}"),
+        Case { exact: true, ..Case::of_pod("terminating", "terminating", "") },
+        approved("not-approved").with_approval("another", "n3"),
+        approved("lands-elsewhere").with_approval("uid-default-web-1", "n9"),
         Case::of_pod("under-way", "", "")
             .with_ledger(&evicted("web").replace("uid-gone-web", "uid-default-web-1"), ""),
         Case::of_pod("resting", "age=5m", "").with_ledger(&evicted("web"), ""),
         Case::of_pod("ineffective-move", "", "").with_ledger("", useless),
-        Case::of_seven("trial", "", "ramp: {watch: 2m}\nlimits: {perWorkload: none}"),
         Case::of_pod("got-worse", "", "").with_ledger("", &worse),
-        Case::of_pod("rejected-eviction", "", "").with_rejected(
-            "uid-default-web-1",
-            "pod",
-            "2026-11-21T12:18:00Z",
-        ),
-        Case::of_seven("rejected-workload", "", "limits: {perWorkload: none}").with_rejected(
-            "uid-gone",
-            "pod",
-            "2026-11-21T11:58:00Z",
-        ),
+        Case::of_pod("rejected-eviction", "", "").with_rejected("uid-default-web-1", "pod", soon),
+        Case::of_row(&["rejected-workload", "seven", "", no_limit])
+            .with_rejected("uid-gone", "pod", past),
         Case::of_pod("no-right", "", "").with_rejected(
             "uid-default-other",
             "noRight",
             "2026-11-21T12:08:00Z",
         ),
         Case::of_pod("ledger-full", "", "").with_ledger(&full.join(","), ""),
-    ]
-}
-
-#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
-fn refusals_by_landing() -> Vec<Case> {
-    let to = |n2: &str, n3: &str| {
-        format!(
-            "node n1 system=2 labels=pool:a\n web*2 cpu=100m uses=3\nnode n2 {n2}\nnode n3 \
-                labels=pool:a {n3}\n full cpu=7 memory=24Gi"
-        )
-    };
-    let pooled = "strategies: [{lowNodeUtilization: {nodeSelector: pool=a, thresholds: {cpu: 30%},
-          targetThresholds: {cpu: 50%}}}]";
-    let emptying = "strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]";
-    let half_empty = |node: &str, pod: &str| {
-        format!(
-            "node n1 {node}\n web cpu=100m uses=100m\n {pod}\nnode n2\n web cpu=4 uses=4\nnode \
-                n3\n api*2 cpu=1 uses=2"
-        )
-    };
-    vec![
-        Case::new(
-            "no-room",
-            "node n1 system=2\n web*2 uses=3\nnode n3 taint=dedicated:NoSchedule",
-            "",
-        ),
-        Case::new(
-            "would-return",
-            "node n1 system=2\n web*2 cpu=100m uses=3\nnode n2 taint=a:PreferNoSchedule",
-            "",
-        ),
-        Case::new("would-land-hot", to("system=3", ""), ""),
-        Case::new("would-land-unknown", to("no-metrics", ""), ""),
-        Case::new("would-not-help", to("", ""), "").with_strategy(pooled),
-        Case::new(
-            "would-trade",
-            "node a1 labels=zone:a\n web spread=zone:1,kubernetes.io/hostname:1 soft cpu=300m\nnode \
-                a2 labels=zone:a\n web spread=zone:1,kubernetes.io/hostname:1 soft cpu=300m\nnode \
-                a3 labels=zone:a\nnode b1 labels=zone:b\n web*2 \
-                spread=zone:1,kubernetes.io/hostname:1 soft cpu=300m",
-            "",
-        )
-        .with_strategy(
-            "strategies: [{removePodsViolatingTopologySpreadConstraint: {constraints: [ScheduleAnyway]}}]",
-        ),
-        Case::new(
-            "would-land-doubtful",
-            to("\n unreadable Pod name=odd", ""),
-            "",
-        ),
-        Case::new("would-land-closed", to("closed=Deleting", ""), ""),
-        Case::new(
-            "would-be-refused",
-            to("os=windows", "").replace("uses=3", "uses=3 os=linux"),
-            "",
-        ),
-        Case::new(
-            "would-lack-driver",
-            to("drivers=nfs", "drivers=ebs").replace("uses=3", "uses=3 volume=ebs"),
-            "",
-        ),
-        Case::new(
-            "would-be-removed",
-            to("taint=a:NoExecute", "").replace("uses=3", "uses=3 tolerates=a:NoExecute@60"),
-            "",
-        ),
-        Case::new(
-            "would-land-excluded",
-            to("", ""),
-            "evictable: {destinations: pool=a}",
-        ),
-        Case::new(
-            "would-preempt",
-            "node n1 taint=a:NoSchedule\n vip*2 cpu=4 priority=10\nnode n2\n web*2 cpu=3",
-            "",
-        )
-        .with_strategy(
-            "evictable: {nodeFit: false}\nstrategies: [{removePodsViolatingNodeTaints: {}}]",
-        ),
-        Case::new("unremovable-node", half_empty("no-scale-down", ""), "").with_strategy(emptying),
-        Case::new(
-            "not-alone",
-            half_empty("", "lone cpu=100m uses=100m bare"),
-            "",
-        )
-        .with_strategy(emptying),
     ]
 }
 
@@ -581,14 +426,7 @@ fn every_refusal_is_explained_with_its_remedy() {
     // Such pods stay because of the moves before them: see the tests of destinations.
     missing.remove("would-displace");
     missing.remove("could-be-displaced");
-    for case in refusals_by_pod()
-        .into_iter()
-        .chain(refusals_by_volumes())
-        .chain(refusals_by_replacement())
-        .chain(refusals_by_people())
-        .chain(refusals_by_time())
-        .chain(refusals_by_landing())
-    {
+    for case in rows(CASES).map(|row| Case::of_row(&row)).chain(special_cases()) {
         let (engine, snapshot, name) = case.run();
         let explanation = engine.explain(&snapshot, &Subject::Pod(name.clone()), noon()).unwrap();
         let Explanation::Pod(explained) = &explanation else { panic!("{explanation:?}") };

@@ -215,11 +215,8 @@ proptest! {
         which in 0..3_usize,
         changes in changes(),
     ) {
-        let kinds = [
-            (ObjectKind::Pod, POD),
-            (ObjectKind::Node, NODE),
-            (ObjectKind::Budget, BUDGET),
-        ];
+        let kinds =
+            [(ObjectKind::Pod, POD), (ObjectKind::Node, NODE), (ObjectKind::Budget, BUDGET)];
         let (kind, text) = kinds[which];
         if let Err(skipped) = import::json(kind, tampered(text, changes).as_bytes()) {
             prop_assert_eq!(skipped.kind.as_str(), kind.name());

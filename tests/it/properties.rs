@@ -119,10 +119,8 @@ proptest! {
         // healthy.
         let snapshot = evenkeel::model::snapshot::Snapshot::join(&cluster.objects, []);
         let ready = |name: &str| snapshot.pod(snapshot.find_pod("ns0", name).unwrap()).ready;
-        let in_budget = plan
-            .moves
-            .iter()
-            .filter(|m| m.namespace == "ns0" && m.pod.starts_with("app0"));
+        let in_budget =
+            plan.moves.iter().filter(|m| m.namespace == "ns0" && m.pod.starts_with("app0"));
         let budgeted = in_budget.filter(|m| ready(&m.pod)).count();
         prop_assert!(budgeted <= 1);
     }
@@ -135,14 +133,7 @@ proptest! {
     #[test]
     fn only_pods_of_hot_nodes_and_openings_move_and_none_to_a_hot_one(text_cluster in clusters()) {
         let plan = Cluster::parse(&text_cluster).plan(POLICY);
-        let class = |node: &str| {
-            plan.nodes
-                .iter()
-                .find(|v| v.node == node)
-                .unwrap()
-                .class
-                .code()
-        };
+        let class = |node: &str| plan.nodes.iter().find(|v| v.node == node).unwrap().class.code();
         for m in &plan.moves {
             // An opening leaves a node that is not hot, and may land anywhere.
             if matches!(m.reason, Reason::Opening { .. }) {
@@ -179,10 +170,7 @@ proptest! {
             let siblings = pod.workload.map(|w| &snapshot.workload(w).pods).unwrap();
             let left = siblings.iter().map(|p| snapshot.pod(*p)).filter(|p| {
                 p.serves()
-                    && !plan
-                        .moves
-                        .iter()
-                        .any(|m| m.namespace == p.namespace && m.pod == p.name)
+                    && !plan.moves.iter().any(|m| m.namespace == p.namespace && m.pod == p.name)
             });
             prop_assert!(
                 !pod.serves() || left.count() >= 1,
@@ -257,14 +245,7 @@ proptest! {
         prop_assert_ne!(unlimited.as_str(), POLICY);
         let mut cluster = Cluster::parse(&text_cluster);
         let plan = cluster.plan(&unlimited);
-        for m in &plan.moves {
-            cluster.replace(
-                &m.namespace,
-                &m.pod,
-                m.to.as_deref().unwrap(),
-                crate::it::support::noon() - jiff::SignedDuration::from_hours(1),
-            );
-        }
+        cluster.carry_out(&plan);
         let again = cluster.plan(&unlimited);
         // A cycle may end before a node has reached its targets.
         let relieved = |node: &str| {

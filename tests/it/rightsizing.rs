@@ -272,9 +272,8 @@ proptest! {
         percentile in 1_usize..100,
         headroom in 0_u32..100,
     ) {
-        let policy = format!(
-            "rightsizing: {{percentile: {percentile}, headroom: {headroom}%}}\n{EVEN}"
-        );
+        let policy =
+            format!("rightsizing: {{percentile: {percentile}, headroom: {headroom}%}}\n{EVEN}");
         let suggested = |cores: &[f64], resource: &str| {
             let plan = watched(&policy, cores);
             plan.rightsizing
@@ -287,11 +286,7 @@ proptest! {
         let mut sorted = cores.clone();
         sorted.sort_by(f64::total_cmp);
         let covered = cores.len() * percentile / 100;
-        let least = if covered == 0 {
-            sorted[0]
-        } else {
-            sorted[covered - 1]
-        };
+        let least = if covered == 0 { sorted[0] } else { sorted[covered - 1] };
         let cpu = suggested(&cores, "cpu");
         prop_assert!(cpu >= least * 1e9 - 1.0, "{cpu} is below {least}");
         let memory = suggested(&cores, "memory");

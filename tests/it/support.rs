@@ -22,6 +22,8 @@ pub(crate) mod random_cluster;
 pub(crate) mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::str::FromStr;
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
@@ -34,7 +36,7 @@ use evenkeel::model::snapshot::facts::{
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
 use evenkeel::model::usage::{ContainerSet, Measure, Readings, Sample};
-use evenkeel::policy::{Policy, Rule, Strategy};
+use evenkeel::policy::Policy;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::{PolicySource, Scenario};
 use evenkeel::simulate::trace::Trace;
@@ -103,7 +105,7 @@ impl Cluster {
                 "unreadable" => cluster.skip(&words, &node),
                 "class" => cluster
                     .objects
-                    .apply(Object::Class(words.second.to_owned(), words.number("value"))),
+                    .apply(Object::Class(words.second.to_owned(), words.parsed("value").unwrap())),
                 pods => {
                     let (name, count) = pods.split_once('*').unwrap_or((pods, "1"));
                     for _ in 0..count.parse().unwrap() {
@@ -163,8 +165,6 @@ impl Cluster {
         let taints =
             words.get("taint").into_iter().flat_map(|t| t.split(',')).map(pod_options::taint);
         self.objects.apply(Object::Node(NodeFacts {
-            created: Timestamp::UNIX_EPOCH,
-            addresses: Vec::new(),
             name: name.clone(),
             labels,
             taints: taints.collect(),
@@ -172,11 +172,10 @@ impl Cluster {
             closures: closures(words),
             os: words.get("os").map(str::to_owned),
             allocatable,
-            capacity: Vec::new(),
             unremovable: words
                 .has("no-scale-down")
                 .then_some("cluster-autoscaler.kubernetes.io/scale-down-disabled"),
-            images: Vec::new(),
+            ..NodeFacts::default()
         }));
         if let Some(csi_node) = storage::csi_node(words) {
             self.objects.apply(csi_node);
@@ -188,22 +187,16 @@ impl Cluster {
     }
 
     fn add_budget(&mut self, words: &Words<'_>) {
-        let allowed = words.number("allows");
+        let allowed: u32 = words.parsed("allows").unwrap();
         self.objects.apply(Object::Budget(BudgetFacts {
             namespace: words.get("namespace").unwrap_or("default").to_owned(),
             name: words.get("name").unwrap_or(words.second).to_owned(),
             controller: words.get("owner").map(|kind| pod_options::owner(kind, words.second)),
             selector: Some(Selector::parse(&format!("app={}", words.second)).unwrap()),
-            allowed: u32::try_from(allowed).unwrap(),
+            allowed,
             healthy: 10,
-            desired: u32::try_from(
-                words.get("desired").map_or(10 - allowed, |n| n.parse().unwrap()),
-            )
-            .unwrap(),
-            expected: words
-                .get("expected")
-                .or_else(|| words.get("desired"))
-                .map_or(11, |n| n.parse().unwrap()),
+            desired: words.parsed("desired").unwrap_or(10 - allowed),
+            expected: words.parsed("expected").or(words.parsed("desired")).unwrap_or(11),
             forbids: words.get("forbids").map(|rule| rule.replace(':', ": ")),
             sync_failed: words.get("sync-failed").map(str::to_owned),
             stale: words.has("stale"),
@@ -264,6 +257,14 @@ impl Cluster {
         (engine, snapshot)
     }
 
+    /// Carries out a plan: each replacement is on the node that the plan expects.
+    pub(crate) fn carry_out(&mut self, plan: &Plan) {
+        for m in &plan.moves {
+            let to = m.to.as_deref().unwrap();
+            self.replace(&m.namespace, &m.pod, to, noon() - SignedDuration::from_hours(1));
+        }
+    }
+
     /// Replaces an evicted pod, as a controller and the scheduler do: the pod leaves and a new one
     /// is on a node.
     pub(crate) fn replace(
@@ -315,7 +316,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
     if let Some(gpus) = words.get("gpu") {
         requests.push(("nvidia.com/gpu".into(), amount("nvidia.com/gpu", gpus)));
     }
-    let age: SignedDuration = words.get("age").unwrap_or("1h").parse().unwrap();
+    let age = words.parsed("age").unwrap_or(SignedDuration::from_hours(1));
     PodFacts {
         uid: format!("uid-{namespace}-{name}"),
         volumes: Volumes {
@@ -332,13 +333,10 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
         phase: PodPhase::Running,
         ready: !words.has("unready"),
         terminating: words.has("terminating") || words.get("ends").is_some(),
-        ends: words.get("ends").map(|time| noon() + time.parse::<SignedDuration>().unwrap()),
+        ends: words.parsed("ends").map(|left: SignedDuration| noon() + left),
         created: noon() - age,
         started: Some(noon() - age),
         running_since: Some(noon() - age),
-        reason: None,
-        conditions: Vec::new(),
-        containers: Vec::new().into(),
         sizes: PodSizes {
             requests,
             overhead: pod_options::amounts(words, "overhead"),
@@ -355,9 +353,9 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
                 static_pod: words.has("static"),
                 evict: words.get("evict").map(str::to_owned),
                 prefer_no_eviction: words.has("stay"),
-                deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
+                deletion_cost: words.parsed("cost").unwrap_or_default(),
                 not_safe_to_evict: words.get("safe-to-evict").and_then(NotSafeToEvict::of_value),
-                index_failures: words.get("index-failures").map(|n| n.parse().unwrap()),
+                index_failures: words.parsed("index-failures"),
                 evict_single_replica: words.has("evict-single"),
                 eviction_in_progress: words.has("leaving"),
                 request_evict_only: words.has("request-evict-only"),
@@ -365,30 +363,20 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             },
             gang: words.get("gang").map(pod_options::gang),
             owners: if words.has("bare") { Vec::new() } else { owners },
-            priority: words.get("priority").map(|p| p.parse().unwrap()),
+            priority: words.parsed("priority"),
             priority_class: words.get("class").map(str::to_owned),
             runs_once: words.has("runs-once"),
             preempts: !words.has("never-preempts"),
             nominated: words.get("nominated").map(str::to_owned),
             qos: Qos::Burstable,
-            grace: words
-                .get("grace")
-                .map_or(PodSpecFacts::USUAL_GRACE, |time| time.parse().unwrap()),
+            grace: words.parsed("grace").unwrap_or(PodSpecFacts::USUAL_GRACE),
             os: words.get("os").map(str::to_owned),
-            scheduler: None,
-            gated: false,
-            ports: Vec::new(),
-            tolerations: Vec::new(),
             node_selector: words.get("on").map(pairs).unwrap_or_default(),
-            required_nodes: None,
-            preferred_nodes: Vec::new(),
-            spread: Vec::new(),
-            required_anti_affinity: Vec::new(),
-            required_affinity: Vec::new(),
-            preferred_terms: Vec::new(),
             resource_claims: words.has("devices"),
+            ..PodSpecFacts::default()
         }
         .into(),
+        ..PodFacts::default()
     }
 }
 
@@ -418,8 +406,8 @@ impl<'l> Words<'l> {
         self.rest.contains(&mark)
     }
 
-    fn number(&self, key: &str) -> i32 {
-        self.get(key).unwrap().parse().unwrap()
+    fn parsed<T: FromStr<Err: Debug>>(&self, key: &str) -> Option<T> {
+        self.get(key).map(|text| text.parse().unwrap())
     }
 
     fn labels(&self) -> Labels {
@@ -480,10 +468,10 @@ pub(crate) fn played(text: &str) -> Trace {
 pub(crate) const EVEN: &str =
     "strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]\n";
 
-/// Returns a policy with one strategy, without a minimum age or minimum number of replicas.
-pub(crate) fn only(rule: Rule) -> Policy {
-    let mut policy = parse(EVEN);
-    policy.strategies = vec![Strategy { profile: 0, rule }];
+/// Returns a policy with these strategies, as YAML, without a minimum age or minimum number of
+/// replicas.
+pub(crate) fn only(strategies: &str) -> Policy {
+    let mut policy = parse(&format!("strategies: [{strategies}]\n"));
     let evictable = &mut policy.profiles[0].evictable;
     (evictable.min_replicas, evictable.min_pod_age, evictable.node_fit) =
         (0, SignedDuration::ZERO, false);

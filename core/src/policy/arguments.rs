@@ -17,9 +17,8 @@ pub(super) fn scoped<T: Clone + 'static>(
     scope: fn(&mut T) -> &mut Scope,
 ) -> Section<T> {
     namespaced(section, move |t| &mut scope(t).namespaces)
-        .field("labelSelector", "Labels of the pods to look at.", selector(), move |t| {
-            &mut scope(t).pods
-        })
+        .field("labelSelector", selector(), move |t| &mut scope(t).pods)
+        .help("Labels of the pods to look at.")
         .off("app=web")
 }
 
@@ -29,12 +28,8 @@ pub(super) fn namespaced<T: Clone + 'static>(
     namespaces: impl Fn(&mut T) -> &mut Names + Copy + 'static,
 ) -> Section<T> {
     section
-        .field(
-            "namespaces",
-            "Namespaces to look at: all except those in `exclude`, or only those in `include`.",
-            names_in_or_out(),
-            namespaces,
-        )
+        .field("namespaces", names_in_or_out(), namespaces)
+        .help("Namespaces to look at: all except those in `exclude`, or only those in `include`.")
         .off("{exclude: [kube-system]}")
 }
 
@@ -46,12 +41,8 @@ pub(super) fn scope() -> Section<Scope> {
 /// Declares the arguments of removeDuplicates, without its namespaces.
 pub(super) fn duplicates() -> Section<RemoveDuplicates> {
     Section::new(RemoveDuplicates { namespaces: Names::ALL, exclude_owner_kinds: Vec::new() })
-        .field(
-            "excludeOwnerKinds",
-            "Pods with an owner of one of these kinds are left alone.",
-            texts(),
-            |r| &mut r.exclude_owner_kinds,
-        )
+        .field("excludeOwnerKinds", texts(), |r| &mut r.exclude_owner_kinds)
+        .help("Pods with an owner of one of these kinds are left alone.")
         .off("[ReplicaSet]")
 }
 
@@ -67,7 +58,6 @@ pub(super) fn spread() -> Section<TopologySpread> {
     })
     .computed(
         "constraints",
-        "The constraints that count: DoNotSchedule, ScheduleAnyway or both.",
         choices("constraints", &CONSTRAINTS),
         |r| {
             [true, false]
@@ -82,12 +72,11 @@ pub(super) fn spread() -> Section<TopologySpread> {
             }
         },
     )
-    .field(
-        "topologyBalanceNodeFit",
-        "Move only pods that fit a node of a topology domain with too few pods. False has an effect \
-            only in the exact mode.",
-        boolean(),
-        |r| &mut r.node_fit,
+    .help("The constraints that count: DoNotSchedule, ScheduleAnyway or both.")
+    .field("topologyBalanceNodeFit", boolean(), |r| &mut r.node_fit)
+    .help(
+        "Move only pods that fit a node of a topology domain with too few pods. False has an \
+         effect only in the exact mode.",
     )
     .check(|f, r| {
         if !r.node_fit {
@@ -108,12 +97,10 @@ const SOME_AFFINITY_KIND: &str = "a list with at least one kind of affinity, suc
 /// Declares the arguments of removePodsViolatingNodeAffinity, without its scope.
 pub(super) fn affinity() -> Section<NodeAffinity> {
     Section::new(NodeAffinity { scope: Scope::ALL, kinds: Vec::new() })
-        .field(
-            "nodeAffinityType",
+        .field("nodeAffinityType", choices("kinds of affinity", &AFFINITY_KINDS), |r| &mut r.kinds)
+        .help(
             "requiredDuringSchedulingIgnoredDuringExecution, \
             preferredDuringSchedulingIgnoredDuringExecution, or both.",
-            choices("kinds of affinity", &AFFINITY_KINDS),
-            |r| &mut r.kinds,
         )
         .required(SOME_AFFINITY_KIND)
         .shown_as("[requiredDuringSchedulingIgnoredDuringExecution]")
@@ -127,25 +114,28 @@ pub(super) fn affinity() -> Section<NodeAffinity> {
 
 /// Declares the arguments of removePodsViolatingInterPodAntiAffinity, without its scope.
 pub(super) fn anti_affinity() -> Section<AntiAffinity> {
-    Section::new(AntiAffinity::from(Scope::ALL)).computed(
-        "podAntiAffinityType",
-        "requiredDuringSchedulingIgnoredDuringExecution, \
+    Section::new(AntiAffinity::from(Scope::ALL))
+        .computed(
+            "podAntiAffinityType",
+            choices("kinds of anti-affinity", &AFFINITY_KINDS),
+            |r| {
+                let kinds =
+                    [(r.required, AffinityKind::Required), (r.preferred, AffinityKind::Preferred)];
+                kinds.into_iter().filter(|k| k.0).map(|k| k.1).collect()
+            },
+            |r, kinds| {
+                if !kinds.is_empty() {
+                    r.required = kinds.contains(&AffinityKind::Required);
+                    r.preferred = kinds.contains(&AffinityKind::Preferred);
+                }
+            },
+        )
+        .help(
+            "requiredDuringSchedulingIgnoredDuringExecution, \
             preferredDuringSchedulingIgnoredDuringExecution, or both. With the preferred kind, a \
             pod moves if the forecast places it where fewer preferred anti-affinity terms are \
             violated: its own, and those of other pods against it.",
-        choices("kinds of anti-affinity", &AFFINITY_KINDS),
-        |r| {
-            let kinds =
-                [(r.required, AffinityKind::Required), (r.preferred, AffinityKind::Preferred)];
-            kinds.into_iter().filter(|k| k.0).map(|k| k.1).collect()
-        },
-        |r, kinds| {
-            if !kinds.is_empty() {
-                r.required = kinds.contains(&AffinityKind::Required);
-                r.preferred = kinds.contains(&AffinityKind::Preferred);
-            }
-        },
-    )
+        )
 }
 
 /// Declares the arguments of removePodsViolatingNodeTaints, without its scope.
@@ -155,16 +145,13 @@ pub(super) fn taints() -> Section<NodeTaints> {
         include_prefer_no_schedule: false,
         taints: Names::ALL,
     })
-    .field(
-        "includePreferNoSchedule",
+    .field("includePreferNoSchedule", boolean(), |r| &mut r.include_prefer_no_schedule)
+    .help(
         "Taints with the effect PreferNoSchedule count as well. A pod leaves them only for a node \
             with fewer of them.",
-        boolean(),
-        |r| &mut r.include_prefer_no_schedule,
     )
     .computed(
         "excludedTaints",
-        "Taints that do not count, or the only ones that count, as `key` or `key=value`. Not both.",
         texts(),
         |r| match &r.taints {
             Names::Except(taints) => taints.clone(),
@@ -172,10 +159,12 @@ pub(super) fn taints() -> Section<NodeTaints> {
         },
         |r, taints| r.taints = Names::Except(taints),
     )
+    .help(
+        "Taints that do not count, or the only ones that count, as `key` or `key=value`. Not both.",
+    )
     .off("[maintenance]")
     .computed(
         "includedTaints",
-        "",
         included_taints(),
         |r| match &r.taints {
             Names::Except(_) => None,

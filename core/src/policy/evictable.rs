@@ -112,40 +112,33 @@ fn warn_of_idle_lifts(f: &mut Fields<'_, '_>, evictable: &Evictable) {
 
 fn selectors(section: Section<Evictable>) -> Section<Evictable> {
     section
-        .field(
-            "namespaces",
+        .field("namespaces", names_in_or_out(), |e| &mut e.namespaces)
+        .help(
             "Namespaces whose pods may be evicted: all except those in `exclude`, or only those in \
              `include`, such as {include: [web, batch]}. Not both.",
-            names_in_or_out(),
-            |e| &mut e.namespaces,
         )
-        .field("namespaceSelector", "Labels that a pod's namespace must have.", selector(), |e| {
-            &mut e.namespace_selector
-        })
-        .field("podSelector", "Labels that a pod must have.", selector(), |e| &mut e.pod_selector)
+        .field("namespaceSelector", selector(), |e| &mut e.namespace_selector)
+        .help("Labels that a pod's namespace must have.")
+        .field("podSelector", selector(), |e| &mut e.pod_selector)
+        .help("Labels that a pod must have.")
 }
 
 fn ages(section: Section<Evictable>) -> Section<Evictable> {
     section
-        .field(
-            "priorityBelow",
+        .field("priorityBelow", priority_threshold(), |e| &mut e.priority_below)
+        .help(
             "Only pods with a lower priority may be evicted. A number up to 2000000000, where the \
              priorities of the system begin, or the name of a PriorityClass.",
-            priority_threshold(),
-            |e| &mut e.priority_below,
         )
-        .field(
-            "minReplicas",
+        .field("minReplicas", whole(0), |e| &mut e.min_replicas)
+        .help(
             "A workload with fewer replicas is left alone, since a single replica leaves a gap \
              until its replacement is Ready. The annotation evenkeel.io/evict-single-replica: \
              \"true\" exempts a pod.",
-            whole(0),
-            |e| &mut e.min_replicas,
         )
         .always_written()
-        .field("minPodAge", "A younger pod is left alone.", duration(SignedDuration::ZERO), |e| {
-            &mut e.min_pod_age
-        })
+        .field("minPodAge", duration(SignedDuration::ZERO), |e| &mut e.min_pod_age)
+        .help("A younger pod is left alone.")
         .always_written()
 }
 
@@ -153,46 +146,44 @@ fn protections(section: Section<Evictable>) -> Section<Evictable> {
     section
         .computed(
             "allow",
-            "Protections to lift. Each of these protects pods unless it is listed here:",
             choices("protections to lift", &LIFTS),
             |e| e.protected.lifted(),
             |e, lifts| lifts.into_iter().for_each(|lift| e.protected.lift(lift)),
         )
+        .help("Protections to lift. Each of these protects pods unless it is listed here:")
         .computed(
             "protect",
-            "Protections to add:",
             choices("protections to add", &EXTRAS),
             |e| e.protected.added(),
             |e, extras| extras.into_iter().for_each(|extra| e.protected.add(extra)),
         )
+        .help("Protections to add:")
         .computed(
             "protectedStorageClasses",
-            "With persistentVolumes in `protect`: protect only pods with volumes of these storage \
-                classes.",
             texts(),
             |e| e.protected.storage_classes(),
             |e, classes| e.protected.narrow(classes),
+        )
+        .help(
+            "With persistentVolumes in `protect`: protect only pods with volumes of these storage \
+                classes.",
         )
         .off("[local-ssd]")
 }
 
 fn destinations(section: Section<Evictable>) -> Section<Evictable> {
     section
-        .field(
-            "destinations",
+        .field("destinations", selector(), |e| &mut e.destinations)
+        .help(
             "Only nodes with these labels count as a destination for a pod. An empty selector \
-                means all nodes.",
-            selector(),
-            |e| &mut e.destinations,
+             means all nodes.",
         )
-        .field(
-            "nodeFit",
-            "Evict a pod only if it fits another node. Strategies that name destinations look for \
-                one in any case. With false, the replacement may stay pending if it fits nowhere; a \
-                pod whose replacement fits only if others are removed stays, see preemption in \
-                `allow`. Where it fits, the landing is checked as usual.",
-            boolean(),
-            |e| &mut e.node_fit,
+        .field("nodeFit", boolean(), |e| &mut e.node_fit)
+        .help(
+            "Evict a pod only if it fits another node. Strategies that name destinations look \
+             for one in any case. With false, the replacement may stay pending if it fits \
+             nowhere; a pod whose replacement fits only if others are removed stays, see \
+             preemption in `allow`. Where it fits, the landing is checked as usual.",
         )
 }
 

@@ -98,40 +98,32 @@ pub(super) fn guard() -> Section<Guard> {
         recover: SignedDuration::from_mins(5),
         missing: WhenMissing::Stop,
     })
-    .field("name", "The name of the guard, for reasons and metrics.", text(), |g| &mut g.name)
+    .field("name", text(), |g| &mut g.name)
+    .help("The name of the guard, for reasons and metrics.")
     .required("a name, for reasons and metrics")
-    .field("query", "The PromQL query. Its result is a vector or a scalar.", text(), |g| {
-        &mut g.query
-    })
+    .field("query", text(), |g| &mut g.query)
+    .help("The PromQL query. Its result is a vector or a scalar.")
     .required("a PromQL query");
     limits(section)
 }
 
 fn limits(section: Section<Guard>) -> Section<Guard> {
     section
-        .field("above", "The limit: evictions stop while a value is above it.", number(), |g| {
-            &mut g.above
-        })
-        .field("scope", "The evictions that a series stops:", choice(&SCOPES), |g| &mut g.scope)
-        .field(
-            "for",
-            "How long a value must be above the limit before evictions stop.",
-            duration(SignedDuration::ZERO),
-            |g| &mut g.hold,
-        )
-        .field(
-            "recover",
+        .field("above", number(), |g| &mut g.above)
+        .help("The limit: evictions stop while a value is above it.")
+        .field("scope", choice(&SCOPES), |g| &mut g.scope)
+        .help("The evictions that a series stops:")
+        .field("for", duration(SignedDuration::ZERO), |g| &mut g.hold)
+        .help("How long a value must be above the limit before evictions stop.")
+        .field("recover", duration(SignedDuration::ZERO), |g| &mut g.recover)
+        .help(
             "How long it must then be within the limit before evictions go on. The default is the \
              usual range of a rate, which shows an improvement only after that time.",
-            duration(SignedDuration::ZERO),
-            |g| &mut g.recover,
         )
-        .field(
-            "missing",
+        .field("missing", choice(&MISSING), |g| &mut g.missing)
+        .help(
             "The meaning of no usable answer for longer than `usage.staleAfter`, and of a missing \
              series:",
-            choice(&MISSING),
-            |g| &mut g.missing,
         )
 }
 

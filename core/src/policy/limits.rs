@@ -72,31 +72,25 @@ pub(super) fn limits() -> Section<Limits> {
         per_workload: Ratio::percent(25.0).map(Share::Portion),
         per_minute: Ratio::percent(1.0).map(|p| Share::Larger(30, p)),
     })
-    .field(
-        "perCycle",
+    .field("perCycle", growing_share(), |l| &mut l.per_cycle)
+    .help(
         "Evictions in one cycle, in the whole cluster. A number, a percentage of its pods, or the \
          larger of both.",
-        growing_share(),
-        |l| &mut l.per_cycle,
     )
-    .field("perNode", "Evictions from one node in one cycle.", limit(), |l| &mut l.per_node)
-    .field("perNamespace", "Evictions in one namespace in one cycle.", limit(), |l| {
-        &mut l.per_namespace
-    })
-    .field(
-        "perWorkload",
+    .field("perNode", limit(), |l| &mut l.per_node)
+    .help("Evictions from one node in one cycle.")
+    .field("perNamespace", limit(), |l| &mut l.per_namespace)
+    .help("Evictions in one namespace in one cycle.")
+    .field("perWorkload", share(), |l| &mut l.per_workload)
+    .help(
         "Pods of one workload that may be away at the same time. An evicted pod is away until its \
          replacement is ready. A number, or a percentage of the replicas, rounded down but at \
          least one pod.",
-        share(),
-        |l| &mut l.per_workload,
     )
-    .field(
-        "perMinute",
+    .field("perMinute", growing_share(), |l| &mut l.per_minute)
+    .help(
         "Evictions in any minute, across cycles and restarts. A number, a percentage of the pods \
          of the cluster, or the larger of both.",
-        growing_share(),
-        |l| &mut l.per_minute,
     )
 }
 
@@ -106,16 +100,15 @@ pub(super) fn cooldown() -> Section<Cooldown> {
         rest: SignedDuration::from_mins(10),
         cap: SignedDuration::from_hours(6),
     })
-    .field(
-        "rest",
+    .field("rest", duration(ONE_SECOND), |c| &mut c.rest)
+    .help(
         "How long a pod that replaces an evicted pod is left alone; twice as long each time that \
          the same pod is moved again. A workload is left alone for the same time after a move that \
          did not help; each further useless move in a row doubles it. The first three bad landings \
          that the forecast named as possible do not.",
-        duration(ONE_SECOND),
-        |c| &mut c.rest,
     )
-    .field("cap", "The longest time that doubling leads to.", duration(ONE_SECOND), |c| &mut c.cap)
+    .field("cap", duration(ONE_SECOND), |c| &mut c.cap)
+    .help("The longest time that doubling leads to.")
     .check(|f, c| {
         if f.sound() {
             ordered(f, "rest", c.rest, "cap", c.cap);
@@ -129,23 +122,16 @@ pub(super) fn safety() -> Section<Safety> {
         max_not_ready: Ratio::percent(40.0).unwrap_or_default(),
         max_pending: Ratio::percent(20.0).unwrap_or_default(),
     })
-    .field(
-        "maxNotReady",
-        "No evictions while more than this share of the nodes is not ready.",
-        percent(),
-        |s| &mut s.max_not_ready,
-    )
-    .field(
-        "maxPending",
-        "No evictions while more than this share of the pods is waiting for a node.",
-        percent(),
-        |s| &mut s.max_pending,
-    )
+    .field("maxNotReady", percent(), |s| &mut s.max_not_ready)
+    .help("No evictions while more than this share of the nodes is not ready.")
+    .field("maxPending", percent(), |s| &mut s.max_pending)
+    .help("No evictions while more than this share of the pods is waiting for a node.")
 }
 
 /// Declares `forecast`.
 pub(super) fn forecast() -> Section<ForecastPolicy> {
     Section::new(ForecastPolicy { tolerance: None })
-        .field("tolerance", help::TOLERANCE, percent().optional(), |f| &mut f.tolerance)
+        .field("tolerance", percent().optional(), |f| &mut f.tolerance)
+        .help(help::TOLERANCE)
         .off("30%")
 }

@@ -135,133 +135,90 @@ fn document() -> Section<Document> {
 
 fn general(section: Section<Document>) -> Section<Document> {
     section
-        .computed("apiVersion", "", constant(VERSION), |_| (), |_, ()| ())
+        .computed("apiVersion", constant(VERSION), |_| (), |_, ()| ())
         .required(VERSION)
         .always_written()
         .shown_as(VERSION)
-        .computed("kind", "", constant("Policy"), |_| (), |_, ()| ())
+        .computed("kind", constant("Policy"), |_| (), |_, ()| ())
         .required("Policy")
         .always_written()
         .shown_as("Policy")
-        .field(
-            "interval",
-            "How often to look at the cluster and decide.",
-            duration(ONE_SECOND),
-            |d| &mut d.policy.interval,
-        )
+        .field("interval", duration(ONE_SECOND), |d| &mut d.policy.interval)
+        .help("How often to look at the cluster and decide.")
         .always_written()
-        .field(
-            "basis",
-            "The usage that strategies compare. A strategy may set its own.",
-            basis(),
-            |d| &mut d.basis,
-        )
-        .field("dryRun", "Decide and report, but evict nothing. A good start.", boolean(), |d| {
-            &mut d.policy.dry_run
-        })
-        .field(
-            "nodeSelector",
+        .field("basis", basis(), |d| &mut d.basis)
+        .help("The usage that strategies compare. A strategy may set its own.")
+        .field("dryRun", boolean(), |d| &mut d.policy.dry_run)
+        .help("Decide and report, but evict nothing. A good start.")
+        .field("nodeSelector", selector(), |d| &mut d.policy.node_selector)
+        .help(
             "The nodes that strategies look at; an empty selector means all nodes. Other nodes \
              give no pods, and strategies that look for a better node, such as those of \
              utilization, spread and affinity, choose none of them. The replacement of a pod that \
              only has to leave, for a taint or its age, may land on them.",
-            selector(),
-            |d| &mut d.policy.node_selector,
         )
-        .section(
-            "usage",
-            "How usage is measured. It matters to strategies that compare actual usage.",
-            usage(),
-            |d| &mut d.policy.usage,
-        )
+        .section("usage", usage(), |d| &mut d.policy.usage)
+        .help("How usage is measured. It matters to strategies that compare actual usage.")
 }
 
 fn profiles(section: Section<Document>) -> Section<Document> {
     section
-        .section(
-            "evictable",
-            "Which pods may be evicted at all. Static pods and mirror pods never are.",
-            evictable(),
-            |d| &mut d.evictable,
-        )
-        .sections(
-            "profiles",
+        .section("evictable", evictable(), |d| &mut d.evictable)
+        .help("Which pods may be evicted at all. Static pods and mirror pods never are.")
+        .sections("profiles", "profiles", profile(), |d| &mut d.profiles)
+        .help(
             "Several sets of such rules with names, instead of `evictable`. A strategy chooses one \
              by `profile: batch` in its arguments; a strategy that does not uses the first one.",
-            "profiles",
-            profile(),
-            |d| &mut d.profiles,
         )
         .off("\n- {name: batch, evictable: {minReplicas: 1}}")
-        .field(
-            "gracePeriod",
-            "The termination grace period of evicted pods, instead of their own.",
-            duration(SignedDuration::ZERO).optional(),
-            |d| &mut d.policy.grace_period,
-        )
+        .field("gracePeriod", duration(SignedDuration::ZERO).optional(), |d| {
+            &mut d.policy.grace_period
+        })
+        .help("The termination grace period of evicted pods, instead of their own.")
         .off("30s")
 }
 
 fn profile() -> Section<NamedProfile> {
     let profile = Profile { name: String::new(), evictable: evictable().defaults() };
     Section::new(NamedProfile::of(&profile))
-        .field("name", "The name that strategies refer to.", text(), |p| &mut p.profile.name)
+        .field("name", text(), |p| &mut p.profile.name)
+        .help("The name that strategies refer to.")
         .required("a name, for strategies to refer to")
-        .section(
-            "evictable",
-            "The rules, with the fields of `evictable` above.",
-            evictable(),
-            |p| &mut p.profile.evictable,
-        )
+        .section("evictable", evictable(), |p| &mut p.profile.evictable)
+        .help("The rules, with the fields of `evictable` above.")
         .check(|f, p| p.place = f.place().map(|_| f.place_of("name")))
 }
 
 fn sections(section: Section<Document>) -> Section<Document> {
     section
-        .section(
-            "limits",
-            "How much may be evicted. `none` means no limit; 0 means nothing at all.",
-            limits(),
-            |d| &mut d.policy.limits,
-        )
-        .section(
-            "cooldown",
-            "How long a workload is left alone after an eviction.",
-            cooldown(),
-            |d| &mut d.policy.cooldown,
-        )
-        .section_or_none("ramp", help::RAMP, ramp(), |d| &mut d.policy.ramp)
+        .section("limits", limits(), |d| &mut d.policy.limits)
+        .help("How much may be evicted. `none` means no limit; 0 means nothing at all.")
+        .section("cooldown", cooldown(), |d| &mut d.policy.cooldown)
+        .help("How long a workload is left alone after an eviction.")
+        .section_or_none("ramp", ramp(), |d| &mut d.policy.ramp)
+        .help(help::RAMP)
         .off("{watch: 2m}")
-        .section(
-            "windows",
+        .section("windows", windows(), |d| &mut d.policy.windows)
+        .help(
             "When evictions are allowed. Outside of the windows evenkeel observes and plans as \
                 always.",
-            windows(),
-            |d| &mut d.policy.windows,
         )
-        .section(
-            "safety",
-            "When the cluster itself is unhealthy, nothing is evicted.",
-            safety(),
-            |d| &mut d.policy.safety,
-        )
-        .sections("guards", help::GUARDS, "guards", guard(), |d| &mut d.policy.guards)
+        .section("safety", safety(), |d| &mut d.policy.safety)
+        .help("When the cluster itself is unhealthy, nothing is evicted.")
+        .sections("guards", "guards", guard(), |d| &mut d.policy.guards)
+        .help(help::GUARDS)
         .off(GUARDS)
-        .section(
-            "approval",
-            "Whether a person has to agree before pods are evicted.",
-            approval(),
-            |d| &mut d.policy.approval,
-        )
-        .section(
-            "forecast",
+        .section("approval", approval(), |d| &mut d.policy.approval)
+        .help("Whether a person has to agree before pods are evicted.")
+        .section("forecast", forecast(), |d| &mut d.policy.forecast)
+        .help(
             "Before evenkeel evicts a pod, it forecasts where the scheduler will place the \
                 replacement.",
-            forecast(),
-            |d| &mut d.policy.forecast,
         )
-        .section("steering", help::STEERING, steering(), |d| &mut d.policy.steering)
-        .section("rightsizing", help::RIGHTSIZING, rightsizing(), |d| &mut d.policy.rightsizing)
+        .section("steering", steering(), |d| &mut d.policy.steering)
+        .help(help::STEERING)
+        .section("rightsizing", rightsizing(), |d| &mut d.policy.rightsizing)
+        .help(help::RIGHTSIZING)
 }
 
 /// The guards of the example.
@@ -274,7 +231,6 @@ fn all_strategies(section: Section<Document>) -> Section<Document> {
     section
         .custom(
             "strategies",
-            "The strategies to run, in this order. Each item is one strategy with its arguments.",
             strategies::outline(),
             Box::new(read_strategies),
             Box::new(|document| {
@@ -284,6 +240,7 @@ fn all_strategies(section: Section<Document>) -> Section<Document> {
                 Some(Item::List(items.collect()))
             }),
         )
+        .help("The strategies to run, in this order. Each item is one strategy with its arguments.")
         .required(SOME_STRATEGY)
         .always_written()
 }

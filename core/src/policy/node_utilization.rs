@@ -30,12 +30,9 @@ fn evictable_namespaces<T: Clone + 'static>(
     section: Section<T>,
     names: fn(&mut T) -> &mut Names,
 ) -> Section<T> {
-    section.field(
-        "evictableNamespaces",
-        "Namespaces whose pods this strategy may move, among those that `evictable` allows: \
-         `exclude` or `include`, such as {include: [web]}.",
-        names_in_or_out(),
-        names,
+    section.field("evictableNamespaces", names_in_or_out(), names).help(
+        "Namespaces whose pods this strategy may move, among those that `evictable` \
+             allows: `exclude` or `include`, such as {include: [web]}.",
     )
 }
 

@@ -22,28 +22,18 @@ pub(super) fn restarts() -> Section<TooManyRestarts> {
         including_init_containers: false,
         states: Vec::new(),
     })
-    .field(
-        "podRestartThreshold",
+    .field("podRestartThreshold", whole(1), |r| &mut r.threshold)
+    .help(
         "The number of restarts, over all containers of a pod, that is too many. There is no \
             default.",
-        whole(1),
-        |r| &mut r.threshold,
     )
     .required("the number of restarts that is too many")
     .always_written()
     .shown_as("100")
-    .field(
-        "includingInitContainers",
-        "Restarts of init containers count as well.",
-        boolean(),
-        |r| &mut r.including_init_containers,
-    )
-    .field(
-        "states",
-        "Only pods in one of these states: Running, CrashLoopBackOff.",
-        states(&["Running", "CrashLoopBackOff"]),
-        |r| &mut r.states,
-    )
+    .field("includingInitContainers", boolean(), |r| &mut r.including_init_containers)
+    .help("Restarts of init containers count as well.")
+    .field("states", states(&["Running", "CrashLoopBackOff"]), |r| &mut r.states)
+    .help("Only pods in one of these states: Running, CrashLoopBackOff.")
     .off("[CrashLoopBackOff]")
     .check(|f, r| {
         if i32::try_from(r.threshold).is_err() {
@@ -116,64 +106,40 @@ pub(super) fn life_time() -> Section<PodLifeTime> {
 
 fn life_time_criteria(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
     section
-        .field(
-            "maxPodLifeTimeSeconds",
-            "Pods that are older than this.",
-            seconds().optional(),
-            |r| &mut r.max_age,
-        )
+        .field("maxPodLifeTimeSeconds", seconds().optional(), |r| &mut r.max_age)
+        .help("Pods that are older than this.")
         .off("86400")
-        .field(
-            "states",
-            "Pods in one of these states: a phase such as Pending, a reason of the pod such as \
-             NodeLost, or the reason why a container waits or terminated, such as ImagePullBackOff.",
-            states(&STATES),
-            |r| &mut r.states,
+        .field("states", states(&STATES), |r| &mut r.states)
+        .help(
+            "Pods in one of these states: a phase such as Pending, a reason of the pod such \
+             as NodeLost, or the reason why a container waits or terminated, such as \
+             ImagePullBackOff.",
         )
         .off("[Pending, ImagePullBackOff]")
-        .sections(
-            "conditions",
-            "Pods with one of these conditions. All given parts of a condition must match.",
-            "conditions",
-            condition(),
-            |r| &mut r.conditions,
-        )
+        .sections("conditions", "conditions", condition(), |r| &mut r.conditions)
+        .help("Pods with one of these conditions. All given parts of a condition must match.")
         .off(
             "\n- \
             {type: Ready, status: \"False\", reason: ContainersNotReady, \
             minTimeSinceLastTransitionSeconds: 600}",
         )
-        .field(
-            "exitCodes",
-            "Pods with a container that exited with one of these codes.",
-            exit_codes(),
-            |r| &mut r.exit_codes,
-        )
+        .field("exitCodes", exit_codes(), |r| &mut r.exit_codes)
+        .help("Pods with a container that exited with one of these codes.")
         .off("[137]")
 }
 
 fn life_time_options(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
     section
-        .field(
-            "ownerKinds",
+        .field("ownerKinds", names_in_or_out(), |r| &mut r.owner_kinds)
+        .help(
             "Only pods with an owner of one of these kinds (`include`), or without one \
                 (`exclude`).",
-            names_in_or_out(),
-            |r| &mut r.owner_kinds,
         )
         .off("{include: [Job]}")
-        .field(
-            "includingInitContainers",
-            "States and exit codes of init containers count as well.",
-            boolean(),
-            |r| &mut r.including_init_containers,
-        )
-        .field(
-            "includingEphemeralContainers",
-            "States of ephemeral containers count as well.",
-            boolean(),
-            |r| &mut r.including_ephemeral_containers,
-        )
+        .field("includingInitContainers", boolean(), |r| &mut r.including_init_containers)
+        .help("States and exit codes of init containers count as well.")
+        .field("includingEphemeralContainers", boolean(), |r| &mut r.including_ephemeral_containers)
+        .help("States of ephemeral containers count as well.")
 }
 
 /// Refuses arguments without any criterion, because every pod would have lived too long.
@@ -188,15 +154,14 @@ pub(super) fn criterion(f: &mut Fields<'_, '_>, rule: &PodLifeTime) {
 
 fn condition() -> Section<ConditionTest> {
     Section::new(ConditionTest { kind: None, status: None, reason: None, for_at_least: None })
-        .field("type", "The type of the condition.", text().optional(), |c| &mut c.kind)
-        .field("status", "Its status.", text().optional(), |c| &mut c.status)
-        .field("reason", "Its reason.", text().optional(), |c| &mut c.reason)
-        .field(
-            "minTimeSinceLastTransitionSeconds",
-            "The least time since its status changed.",
-            seconds().optional(),
-            |c| &mut c.for_at_least,
-        )
+        .field("type", text().optional(), |c| &mut c.kind)
+        .help("The type of the condition.")
+        .field("status", text().optional(), |c| &mut c.status)
+        .help("Its status.")
+        .field("reason", text().optional(), |c| &mut c.reason)
+        .help("Its reason.")
+        .field("minTimeSinceLastTransitionSeconds", seconds().optional(), |c| &mut c.for_at_least)
+        .help("The least time since its status changed.")
         .check(|f, c| {
             let empty = [&c.kind, &c.status, &c.reason].iter().all(|part| part.is_none());
             if empty && c.for_at_least.is_none() && f.sound() {
@@ -222,38 +187,21 @@ pub(super) fn failed() -> Section<FailedPods> {
 
 fn failed_criteria(section: Section<FailedPods>) -> Section<FailedPods> {
     section
-        .field("minPodLifetimeSeconds", "Pods that are at least this old.", seconds(), |r| {
-            &mut r.min_age
-        })
-        .field(
-            "reasons",
-            "Pods that failed for one of these reasons, of the pod or of one of its containers.",
-            texts(),
-            |r| &mut r.reasons,
-        )
+        .field("minPodLifetimeSeconds", seconds(), |r| &mut r.min_age)
+        .help("Pods that are at least this old.")
+        .field("reasons", texts(), |r| &mut r.reasons)
+        .help("Pods that failed for one of these reasons, of the pod or of one of its containers.")
         .off("[OutOfcpu, CreateContainerConfigError]")
-        .field(
-            "exitCodes",
-            "Pods with a container that exited with one of these codes.",
-            exit_codes(),
-            |r| &mut r.exit_codes,
-        )
+        .field("exitCodes", exit_codes(), |r| &mut r.exit_codes)
+        .help("Pods with a container that exited with one of these codes.")
         .off("[1]")
 }
 
 fn failed_options(section: Section<FailedPods>) -> Section<FailedPods> {
     section
-        .field(
-            "excludeOwnerKinds",
-            "Pods with an owner of one of these kinds are left alone.",
-            texts(),
-            |r| &mut r.exclude_owner_kinds,
-        )
+        .field("excludeOwnerKinds", texts(), |r| &mut r.exclude_owner_kinds)
+        .help("Pods with an owner of one of these kinds are left alone.")
         .off("[Job]")
-        .field(
-            "includingInitContainers",
-            "Reasons and exit codes of init containers count as well.",
-            boolean(),
-            |r| &mut r.including_init_containers,
-        )
+        .field("includingInitContainers", boolean(), |r| &mut r.including_init_containers)
+        .help("Reasons and exit codes of init containers count as well.")
 }

@@ -133,89 +133,77 @@ pub(super) fn prometheus() -> Section<PrometheusPolicy> {
 
 fn series(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
     section
-        .field(
-            "url",
+        .field("url", url(), |p| &mut p.url)
+        .help(
             "The address, without /api/v1, but with the prefix of the server if it has one: \
              /prometheus for Mimir, /select/0/prometheus for a VictoriaMetrics cluster. Needed.",
-            url(),
-            |p| &mut p.url,
         )
         .off("http://prometheus-operated.monitoring:9090")
-        .field(
-            "scrapeInterval",
+        .field("scrapeInterval", duration(ONE_SECOND), |p| &mut p.scrape_interval)
+        .help(
             "The interval at which Prometheus scrapes the nodes; with several intervals, the \
              longest. `$range` in queries is four times as long, so that it holds at least two \
              scrapes.",
-            duration(ONE_SECOND),
-            |p| &mut p.scrape_interval,
         )
         .computed(
             "averagedOver",
-            "The period over which a value is averaged. The default is scrapeInterval, because the \
-             default queries compare two scrapes.",
             duration(SignedDuration::ZERO).optional(),
             |p| (p.averaged_over != p.scrape_interval).then_some(p.averaged_over),
             |p, averaged_over| p.averaged_over = averaged_over.unwrap_or(p.averaged_over),
         )
+        .help(
+            "The period over which a value is averaged. The default is scrapeInterval, because the \
+             default queries compare two scrapes.",
+        )
         .off("30s")
-        .field(
-            "matchers",
+        .field("matchers", matchers(), |p| &mut p.matchers)
+        .help(
             "Label matchers that replace `$matchers` in queries, for example to select one of \
              several clusters. If series with the names of our nodes have different values of the \
              label `cluster`, none of them is used.",
-            matchers(),
-            |p| &mut p.matchers,
         )
         .off("'cluster=\"prod\"'")
-        .field(
-            "nodeLabels",
+        .field("nodeLabels", texts(), |p| &mut p.node_labels)
+        .help(
             "The labels that name the node of a series; the first one that a series has decides. \
              The value is the name of a node or an InternalIP, with or without a port.",
-            texts(),
-            |p| &mut p.node_labels,
         )
-        .section("queries", help::QUERIES, queries::queries(), |p| &mut p.queries)
+        .section("queries", queries::queries(), |p| &mut p.queries)
+        .help(help::QUERIES)
 }
 
 fn requests(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
     section
-        .field(
-            "timeout",
+        .field("timeout", duration(ONE_SECOND), |p| &mut p.timeout)
+        .help(
             "The time that one query may take. Including all retries, no query takes longer than \
                 `poll`.",
-            duration(ONE_SECOND),
-            |p| &mut p.timeout,
         )
-        .field(
-            "retries",
-            "How often a query is repeated after a temporary failure.",
-            whole(0),
-            |p| &mut p.retries,
-        )
+        .field("retries", whole(0), |p| &mut p.retries)
+        .help("How often a query is repeated after a temporary failure.")
 }
 
 fn tls(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
     section
-        .field(
-            "caFile",
+        .field("caFile", text().optional(), |p| &mut p.ca_file)
+        .help(
             "A file with the certificate authorities to trust instead of those of the system. It \
              is read again when it changes.",
-            text().optional(),
-            |p| &mut p.ca_file,
         )
         .off("/etc/evenkeel/prometheus/ca.crt")
         .computed(
             "clientCertificateFile",
-            "The files of a client certificate and its key, for servers that authenticate by TLS. \
-             They are read again when they change.",
             text().optional(),
             |p| p.client_certificate.as_ref().map(|c| c.certificate.clone()),
             |p, file| p.certificate_mut().certificate = file.unwrap_or_default(),
         )
+        .help(
+            "The files of a client certificate and its key, for servers that authenticate by TLS. \
+             They are read again when they change.",
+        )
         .off("/etc/evenkeel/prometheus/tls.crt")
         .computed(
             "clientKeyFile",
-            "",
             text().optional(),
             |p| p.client_certificate.as_ref().map(|c| c.key.clone()),
             |p, file| p.certificate_mut().key = file.unwrap_or_default(),
@@ -227,27 +215,26 @@ fn credentials(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> 
     section
         .computed(
             "bearerTokenFile",
-            "The HTTP credentials: bearerTokenFile or basicAuth. The files are read for every \
-             query, because tokens rotate.",
             text().optional(),
             |p| p.login.as_ref().and_then(Login::bearer),
             |p, file| p.login = file.map(Login::Bearer),
         )
+        .help(
+            "The HTTP credentials: bearerTokenFile or basicAuth. The files are read for every \
+             query, because tokens rotate.",
+        )
         .off("/var/run/secrets/kubernetes.io/serviceaccount/token")
         .converted_section(
             "basicAuth",
-            "",
             basic_auth(),
             |p| BasicAuth::of(p.login.as_ref()),
             |p, basic| p.login = basic.login().or(p.login.take()),
         )
         .off("{username: evenkeel, passwordFile: /etc/evenkeel/prometheus/password}")
-        .field(
-            "headers",
+        .field("headers", headers(), |p| &mut p.headers)
+        .help(
             "Additional headers, such as the one that names the tenant: X-Scope-OrgID for Mimir, \
              THANOS-TENANT for Thanos.",
-            headers(),
-            |p| &mut p.headers,
         )
         .off("{X-Scope-OrgID: prod}")
 }
@@ -277,8 +264,10 @@ impl BasicAuth {
 
 fn basic_auth() -> Section<BasicAuth> {
     Section::new(BasicAuth::default())
-        .field("username", "The username.", text(), |b| &mut b.username)
-        .field("passwordFile", "The file with the password.", text(), |b| &mut b.password_file)
+        .field("username", text(), |b| &mut b.username)
+        .help("The username.")
+        .field("passwordFile", text(), |b| &mut b.password_file)
+        .help("The file with the password.")
         .check(|f, _| {
             for field in ["username", "passwordFile"] {
                 if f.is_written() && !f.has(field) {

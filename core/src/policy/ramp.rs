@@ -15,13 +15,12 @@ pub struct RampPolicy {
 
 /// Declares `ramp`.
 pub(super) fn ramp() -> Section<RampPolicy> {
-    Section::new(RampPolicy { watch: SignedDuration::from_mins(2) }).field(
-        "watch",
-        "How long the replacement has to be Ready, without interruption, before the next pod of \
-         the workload may go.",
-        duration(ONE_SECOND),
-        |r| &mut r.watch,
-    )
+    Section::new(RampPolicy { watch: SignedDuration::from_mins(2) })
+        .field("watch", duration(ONE_SECOND), |r| &mut r.watch)
+        .help(
+            "How long the replacement has to be Ready, without interruption, before the next \
+             pod of the workload may go.",
+        )
 }
 
 #[cfg(test)]

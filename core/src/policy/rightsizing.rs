@@ -36,35 +36,27 @@ pub(super) fn rightsizing() -> Section<RightsizingPolicy> {
         tolerance: percents(30.0),
         top: 10,
     })
-    .field(
-        "percentile",
+    .field("percentile", percentile(), |r| &mut r.percentile)
+    .help(
         "For cpu, the recommended request covers this percentile of the samples in `usage.window`, \
          across all pods of a workload. For memory it covers every sample, because a pod that \
          lacks memory is killed. A longer window knows more. The recommendation is for a pod: if \
          that has several containers, it is for all of them together.",
-        percentile(),
-        |r| &mut r.percentile,
     )
-    .field(
-        "headroom",
+    .field("headroom", percent(), |r| &mut r.headroom)
+    .help(
         "The margin added to that. The sum is rounded up to 10m and 16Mi, and never exceeds the \
             pod's limit.",
-        percent(),
-        |r| &mut r.headroom,
     )
-    .field(
-        "tolerance",
+    .field("tolerance", percent(), |r| &mut r.tolerance)
+    .help(
         "No report if the larger of request and recommendation exceeds the smaller by at most \
             this.",
-        percent(),
-        |r| &mut r.tolerance,
     )
-    .field(
-        "top",
+    .field("top", whole(0), |r| &mut r.top)
+    .help(
         "How many workloads the status page and the metrics list. Workloads whose error is the \
          largest share of the cluster come first. With 0, nothing is computed.",
-        whole(0),
-        |r| &mut r.top,
     )
 }
 

@@ -38,29 +38,23 @@ pub(super) fn steering() -> Section<Steering> {
         emptying: false,
         max_nodes: Ratio::percent(80.0).map(Share::Portion),
     })
-    .field(
-        "taintHot",
+    .field("taintHot", boolean(), |s| &mut s.hot)
+    .help(
         "Taint nodes that have been above a target of lowNodeUtilization for `sustainedFor`, until \
             they are at or below 65% of their targets. While a node is hot, also taint the nodes \
             above 75% of a target, so that replacements land on the coolest nodes.",
-        boolean(),
-        |s| &mut s.hot,
     )
-    .field(
-        "taintEmptying",
+    .field("taintEmptying", boolean(), |s| &mut s.emptying)
+    .help(
         "Taint nodes that highNodeUtilization finds underused and can empty, as long as they are \
             underused. Meanwhile also taint the nodes that are full by usage but not by requests, \
             which a scheduler that packs would prefer. To empty more nodes than `maxNodes` allows, \
             set that to `none`.",
-        boolean(),
-        |s| &mut s.emptying,
     )
-    .field(
-        "maxNodes",
+    .field("maxNodes", share(), |s| &mut s.max_nodes)
+    .help(
         "The most nodes that are tainted: a number, or a percentage of the nodes, rounded down but \
          at least one. `none` means no limit.",
-        share(),
-        |s| &mut s.max_nodes,
     )
     .check(|f, s| check_limit(f, s))
 }

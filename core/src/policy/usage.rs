@@ -179,69 +179,51 @@ pub(super) fn usage() -> Section<UsagePolicy> {
 
 fn sources(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
     section
-        .field(
-            "source",
-            "The source of usage samples:",
-            choice(&SOURCES),
-            |u| &mut u.source,
-        )
-        .field(
-            "fallback",
-            "The source to use while the samples of `source` are stale: the other one of the two.",
-            choice(&FALLBACKS).optional(),
-            |u| &mut u.fallback,
+        .field("source", choice(&SOURCES), |u| &mut u.source)
+        .help("The source of usage samples:")
+        .field("fallback", choice(&FALLBACKS).optional(), |u| &mut u.fallback)
+        .help(
+            "The source to use while the samples of `source` are stale: the other one of the \
+             two.",
         )
         .off("prometheus")
-        .optional_section(
-            "prometheus",
-            "How Prometheus is queried, for usage and for `guards`. The url is enough if Prometheus \
-             scrapes the kubelets, as kube-prometheus-stack does.",
-            prometheus(),
-            |u| &mut u.prometheus,
-            |p| !p.url.is_empty(),
+        .optional_section("prometheus", prometheus(), |u| &mut u.prometheus, |p| !p.url.is_empty())
+        .help(
+            "How Prometheus is queried, for usage and for `guards`. The url is enough if \
+             Prometheus scrapes the kubelets, as kube-prometheus-stack does.",
         )
 }
 
 fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
     section
-        .field(
-            "poll",
+        .field("poll", duration(ONE_SECOND), |u| &mut u.poll)
+        .help(
             "Time between two polls. Polling more often than the source updates its values has no \
                 benefit.",
-            duration(ONE_SECOND),
-            |u| &mut u.poll,
         )
-        .field(
-            "window",
-            "How far back samples count, except for `trend` and an average with a half-life.",
-            duration(ONE_SECOND),
-            |u| &mut u.window,
-        )
-        .field("smoothing", "How samples become one value:", smoothing(), |u| &mut u.smoothing)
-        .field(
-            "staleAfter",
+        .field("window", duration(ONE_SECOND), |u| &mut u.window)
+        .help("How far back samples count, except for `trend` and an average with a half-life.")
+        .field("smoothing", smoothing(), |u| &mut u.smoothing)
+        .help("How samples become one value:")
+        .field("staleAfter", duration(ONE_SECOND), |u| &mut u.stale_after)
+        .help(
             "Usage is unknown if the newest sample is older than this. At least `poll`. A node \
              with unknown usage is not idle: it neither gives nor takes pods.",
-            duration(ONE_SECOND),
-            |u| &mut u.stale_after,
         )
-        .field(
-            "minSamples",
+        .field("minSamples", whole(1), |u| &mut u.min_samples)
+        .help(
             "Usage is also unknown with fewer samples in the window. The window must be long \
                 enough for them.",
-            whole(1),
-            |u| &mut u.min_samples,
         )
-        .field("ahead", help::AHEAD, duration(ONE_MINUTE).optional(), |u| &mut u.ahead)
+        .field("ahead", duration(ONE_MINUTE).optional(), |u| &mut u.ahead)
+        .help(help::AHEAD)
         .off("2h")
-        .field(
-            "lookAhead",
+        .field("lookAhead", duration(ONE_MINUTE), |u| &mut u.look_ahead)
+        .help(
             "With `smoothing: trend`, the period from now whose expected usage decides. A node is \
              hot if its mean usage in this period is expected to be above a target, and a \
              replacement must not make a node hot in it. At most 1h: how well a trend is known is \
              learned for half an hour.",
-            duration(ONE_MINUTE),
-            |u| &mut u.look_ahead,
         )
 }
 

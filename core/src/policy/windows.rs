@@ -166,31 +166,17 @@ impl fmt::Display for EvictionWindow {
 
 /// Declares `windows`.
 pub(super) fn windows() -> Section<Windows> {
-    Section::new(Windows {
-        zone: TimeZone::UTC,
-        allow: Vec::new(),
-        forbid: Vec::new(),
-    })
-    .field(
-        "timeZone",
-        "Time zone of the windows, by its IANA name, such as `Europe/Berlin`.",
-        time_zone(),
-        |w| &mut w.zone,
-    )
-    .field(
-        "allow",
-        "Evictions are allowed only in these windows, such as `[Mon-Fri 22:00-06:00, Sat, Sun]`. A \
-            window that ends before its start ends on the next day. Without days it is every day, \
-            and without times the whole day. An empty list allows every time.",
-        window_list(),
-        |w| &mut w.allow,
-    )
-    .field(
-        "forbid",
-        "Evictions are forbidden in these windows, even if `allow` has them.",
-        window_list(),
-        |w| &mut w.forbid,
-    )
+    Section::new(Windows { zone: TimeZone::UTC, allow: Vec::new(), forbid: Vec::new() })
+        .field("timeZone", time_zone(), |w| &mut w.zone)
+        .help("Time zone of the windows, by its IANA name, such as `Europe/Berlin`.")
+        .field("allow", window_list(), |w| &mut w.allow)
+        .help(
+            "Evictions are allowed only in these windows, such as `[Mon-Fri 22:00-06:00, Sat, \
+             Sun]`. A window that ends before its start ends on the next day. Without days it \
+             is every day, and without times the whole day. An empty list allows every time.",
+        )
+        .field("forbid", window_list(), |w| &mut w.forbid)
+        .help("Evictions are forbidden in these windows, even if `allow` has them.")
 }
 
 fn time_zone() -> Kind<TimeZone> {

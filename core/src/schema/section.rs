@@ -5,8 +5,10 @@
 //!
 //! ```text
 //! Section::new(Cooldown { rest: minutes(10), cap: hours(6) })
-//!     .field("rest", "How long …", duration(ONE_SECOND), |c| &mut c.rest)
-//!     .field("cap", "The longest …", duration(ONE_SECOND), |c| &mut c.cap)
+//!     .field("rest", duration(ONE_SECOND), |c| &mut c.rest)
+//!     .help("How long …")
+//!     .field("cap", duration(ONE_SECOND), |c| &mut c.cap)
+//!     .help("The longest …")
 //!     .check(|f, c| …)
 //! ```
 //!
@@ -57,30 +59,22 @@ impl<T: Clone + 'static> Section<T> {
     pub(crate) fn field<V: Clone + 'static>(
         self,
         name: &'static str,
-        help: &'static str,
         kind: Kind<V>,
         member: impl Fn(&mut T) -> &mut V + Copy + 'static,
     ) -> Self {
-        let Kind { form, read, write } = kind;
-        let read: Read<T> = Box::new(move |section, spot| {
-            if let Some(value) = read(spot) {
-                *member(section) = value;
-            }
-        });
         // One accessor serves both directions. Policies are small and rarely written, so the clone
         // is cheap.
-        let write: Write<T> = Box::new(move |section| write(member(&mut section.clone())));
-        self.custom(name, help, Form::Value(form), read, write)
+        let get = move |section: &T| member(&mut section.clone()).clone();
+        self.computed(name, kind, get, move |section, value| *member(section) = value)
     }
 
     /// A field that is computed from `T`, and changes it.
     pub(crate) fn computed<V: 'static>(
         self,
         name: &'static str,
-        help: &'static str,
         kind: Kind<V>,
-        get: fn(&T) -> V,
-        set: fn(&mut T, V),
+        get: impl Fn(&T) -> V + 'static,
+        set: impl Fn(&mut T, V) + 'static,
     ) -> Self {
         let Kind { form, read, write } = kind;
         let read: Read<T> = Box::new(move |section, spot| {
@@ -89,24 +83,18 @@ impl<T: Clone + 'static> Section<T> {
             }
         });
         let write: Write<T> = Box::new(move |section| write(&get(section)));
-        self.custom(name, help, Form::Value(form), read, write)
+        self.custom(name, Form::Value(form), read, write)
     }
 
     /// A map that is one member of `T`.
     pub(crate) fn section<V: Clone + 'static>(
         self,
         name: &'static str,
-        help: &'static str,
         inner: Section<V>,
         member: impl Fn(&mut T) -> &mut V + Copy + 'static,
     ) -> Self {
-        let (form, inner) = (Form::Section(inner.outline()), Rc::new(inner));
-        let reader = Rc::clone(&inner);
-        let read: Read<T> =
-            Box::new(move |section, spot| *member(section) = spot.section(|f| reader.read(f)));
-        let write: Write<T> =
-            Box::new(move |section| map(inner.write(member(&mut section.clone()))));
-        self.custom(name, help, form, read, write)
+        let get = move |section: &T| member(&mut section.clone()).clone();
+        self.converted_section(name, inner, get, move |section, value| *member(section) = value)
     }
 
     /// A map that is one member of `T` and may be absent; `complete` recognises a map with all
@@ -114,7 +102,6 @@ impl<T: Clone + 'static> Section<T> {
     pub(crate) fn optional_section<V: Clone + 'static>(
         self,
         name: &'static str,
-        help: &'static str,
         inner: Section<V>,
         member: impl Fn(&mut T) -> &mut Option<V> + Copy + 'static,
         complete: fn(&V) -> bool,
@@ -129,7 +116,7 @@ impl<T: Clone + 'static> Section<T> {
             let value = member(&mut section.clone()).clone()?;
             Some(Item::Map(inner.write(&value)))
         });
-        self.custom(name, help, form, read, write)
+        self.custom(name, form, read, write)
     }
 
     /// A map that is one member of `T`, or the word `none`, which is its default. An empty map has
@@ -137,7 +124,6 @@ impl<T: Clone + 'static> Section<T> {
     pub(crate) fn section_or_none<V: Clone + 'static>(
         self,
         name: &'static str,
-        help: &'static str,
         inner: Section<V>,
         member: impl Fn(&mut T) -> &mut Option<V> + Copy + 'static,
     ) -> Self {
@@ -155,31 +141,29 @@ impl<T: Clone + 'static> Section<T> {
             let value = member(&mut section.clone()).clone();
             Some(value.map_or(Item::text(NONE), |value| Item::Map(inner.write(&value))))
         });
-        self.custom(name, help, form, read, write)
+        self.custom(name, form, read, write)
     }
 
     /// A map whose fields fill a type of its own, which is computed from `T` and changes it.
     pub(crate) fn converted_section<V: Clone + 'static>(
         self,
         name: &'static str,
-        help: &'static str,
         inner: Section<V>,
-        get: fn(&T) -> V,
-        set: fn(&mut T, V),
+        get: impl Fn(&T) -> V + 'static,
+        set: impl Fn(&mut T, V) + 'static,
     ) -> Self {
         let (form, inner) = (Form::Section(inner.outline()), Rc::new(inner));
         let reader = Rc::clone(&inner);
         let read: Read<T> =
             Box::new(move |section, spot| set(section, spot.section(|f| reader.read(f))));
         let write: Write<T> = Box::new(move |section| map(inner.write(&get(section))));
-        self.custom(name, help, form, read, write)
+        self.custom(name, form, read, write)
     }
 
     /// A list of maps that is one member of `T`; `what` names the items.
     pub(crate) fn sections<V: Clone + 'static>(
         self,
         name: &'static str,
-        help: &'static str,
         what: &'static str,
         inner: Section<V>,
         member: impl Fn(&mut T) -> &mut Vec<V> + Copy + 'static,
@@ -196,21 +180,20 @@ impl<T: Clone + 'static> Section<T> {
             let items: Vec<Item> = items.collect();
             (!items.is_empty()).then_some(Item::List(items))
         });
-        self.custom(name, help, form, read, write)
+        self.custom(name, form, read, write)
     }
 
     /// A field with a reader and a writer of its own.
     pub(crate) fn custom(
         mut self,
         name: &'static str,
-        help: &'static str,
         form: Form,
         read: Read<T>,
         write: Write<T>,
     ) -> Self {
         self.fields.push(Field {
             name,
-            help,
+            help: "",
             required: None,
             sample: FieldSample::Default,
             always: false,
@@ -219,6 +202,11 @@ impl<T: Clone + 'static> Section<T> {
             write,
         });
         self
+    }
+
+    /// The purpose of the last field, in words for people.
+    pub(crate) fn help(self, text: &'static str) -> Self {
+        self.change_last(|field| field.help = text)
     }
 
     /// The last field must be there; `expected` says what belongs there.

@@ -6,9 +6,8 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use crate::model::snapshot::facts::{
-    Annotations, BudgetFacts, JobFacts, NamespaceFacts, NodeFacts, NonZeroRequests, Owner,
-    OwnerFacts, OwnerKey, PodAffinityTerm, PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Spread,
-    Tolerates, Toleration, Volumes,
+    BudgetFacts, JobFacts, NamespaceFacts, NodeFacts, NonZeroRequests, Owner, OwnerFacts, OwnerKey,
+    PodAffinityTerm, PodFacts, PodSizes, PodSpecFacts, Qos, Spread, Tolerates, Toleration, Volumes,
 };
 use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::policy::Policy;
@@ -48,17 +47,12 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> SimulatedCluster {
 pub(super) fn join(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
     let facts = NodeFacts {
         created: cluster.now,
-        addresses: Vec::new(),
         name: spec.name.clone(),
         labels: spec.labels.clone(),
         taints: spec.taints.clone(),
         ready: true,
-        closures: Vec::new(),
-        os: None,
         allocatable: spec.allocatable.clone(),
-        capacity: Vec::new(),
-        unremovable: None,
-        images: Vec::new(),
+        ..NodeFacts::default()
     };
     let machine = Machine {
         facts: facts.clone(),
@@ -102,16 +96,10 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
         let facts = BudgetFacts {
             namespace: workload.namespace.clone(),
             name: workload.name.clone(),
-            controller: None,
             selector: Some(workload.selector()),
-            allowed: 0,
-            healthy: 0,
             desired: rule.desired(workload.replicas),
             expected: workload.replicas,
-            forbids: None,
-            sync_failed: None,
-            stale: false,
-            always_unhealthy: false,
+            ..BudgetFacts::default()
         };
         cluster.apply(Object::Budget(facts.clone()));
         cluster.budgets.push(SimulatedBudget { facts });
@@ -178,7 +166,6 @@ fn templates(workload: &ScenarioWorkload, nodes: usize) -> Vec<Rc<PodTemplate>> 
 }
 
 /// Creates the facts of a workload's pods.
-#[expect(clippy::too_many_lines, reason = "one entry for each field")]
 fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
     let mut labels = workload.labels.clone();
     labels.insert("app".to_owned(), workload.name.clone());
@@ -205,49 +192,21 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
     let requests = requests.map(|(name, amount)| (name.clone().into(), *amount));
     PodFacts {
         namespace: workload.namespace.clone(),
-        name: String::new(),
-        uid: String::new(),
         labels: labels.into(),
-        node: None,
-        phase: PodPhase::Pending,
-        ready: false,
-        terminating: false,
-        ends: None,
-        created: Timestamp::UNIX_EPOCH,
-        started: None,
-        running_since: None,
-        reason: None,
-        conditions: Vec::new(),
-        volumes: Volumes {
-            local: workload.empty_dir,
-            claims: Vec::new(),
-            ephemeral: Vec::new(),
-            inline_drivers: Vec::new(),
-        }
-        .into(),
-        containers: Vec::new().into(),
+        volumes: Volumes { local: workload.empty_dir, ..Volumes::default() }.into(),
         sizes: PodSizes {
             requests: requests.collect(),
-            overhead: Vec::new(),
-            init_peak: Vec::new(),
-            limits: Vec::new(),
-            killed_at: None,
             non_zero_requests: non_zero_requests(workload),
             non_zero_requests_of_containers: non_zero_requests(workload),
+            ..PodSizes::default()
         }
         .into(),
         spec: PodSpecFacts {
-            annotations: Annotations::default(),
-            gang: None,
             owners,
             priority: Some(workload.priority),
-            priority_class: None,
-            runs_once: false,
             preempts: true,
-            nominated: None,
             qos: if workload.requests.is_empty() { Qos::BestEffort } else { Qos::Burstable },
             grace: workload.ending.max(PodSpecFacts::USUAL_GRACE),
-            os: None,
             tolerations: match workload.kind {
                 WorkloadKind::DaemonSet => everything(),
                 WorkloadKind::Deployment
@@ -259,15 +218,11 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             required_nodes: workload.required_nodes.clone(),
             preferred_nodes: workload.preferred_nodes.clone(),
             spread: workload.spread.iter().map(|s| spread(s, workload.selector())).collect(),
-            scheduler: None,
-            gated: false,
-            ports: Vec::new(),
-            required_affinity: Vec::new(),
             required_anti_affinity: workload.apart.iter().map(anti_affinity).collect(),
-            preferred_terms: Vec::new(),
-            resource_claims: false,
+            ..PodSpecFacts::default()
         }
         .into(),
+        ..PodFacts::default()
     }
 }
 

@@ -174,9 +174,8 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 1..6),
         which in 0..4usize,
     ) {
-        let (content, original) = [
-            (PROTOBUF, LIST), (JSON, LIST_JSON), (PROTOBUF, WATCH), (JSON, LIST_JSON),
-        ][which];
+        let (content, original) =
+            [(PROTOBUF, LIST), (JSON, LIST_JSON), (PROTOBUF, WATCH), (JSON, LIST_JSON)][which];
         let mut changed = original.to_vec();
         let start = at.index(changed.len());
         let end = changed.len().min(start + bytes.len());

@@ -257,18 +257,9 @@ const fn word(class: Option<&Class>) -> &'static str {
 
 /// Whether a node of this class takes no part in moves.
 const fn is_excluded(class: &Class) -> bool {
-    match class {
-        Class::Hot { .. } | Class::Cold | Class::Even | Class::Underused | Class::InUse => false,
-        Class::Warming { .. }
-        | Class::ColdClosed(_)
-        | Class::InUseClosed(_)
-        | Class::Leaving
-        | Class::Unknown(_)
-        | Class::Unreadable(_)
-        | Class::NotReady
-        | Class::Deleting
-        | Class::NoAllocatable(_)
-        | Class::Lacks(_)
-        | Class::NotSelected => true,
-    }
+    let takes_part = matches!(
+        class,
+        Class::Hot { .. } | Class::Cold | Class::Even | Class::Underused | Class::InUse
+    );
+    !takes_part
 }

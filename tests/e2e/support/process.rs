@@ -92,20 +92,16 @@ impl Launch {
 
     /// With this policy, through a proxy.
     pub async fn by(control_plane: &ControlPlane, policy: &Policy, server: &str) -> Self {
-        Launch::with(control_plane, &policy.text(), server).await
+        Launch::through(control_plane, &policy.text(), server).await
     }
 
     /// With the text of a policy file, connected directly to the API server.
     pub async fn written(control_plane: &ControlPlane, policy: &str) -> Self {
-        Launch::with(control_plane, policy, &control_plane.server()).await
+        Launch::through(control_plane, policy, &control_plane.server()).await
     }
 
     /// With the text of a policy file, through a proxy.
     pub async fn through(control_plane: &ControlPlane, policy: &str, server: &str) -> Self {
-        Launch::with(control_plane, policy, server).await
-    }
-
-    async fn with(control_plane: &ControlPlane, policy: &str, server: &str) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         // Each instance has its own file, because it reads the file again when it changes.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -234,10 +230,7 @@ impl Launch {
 
     /// The output of `evenkeel plan -o json`.
     pub fn plan_text(&self, more: &[&str]) -> String {
-        let output = self.command("plan").args(["-o", "json"]).args(more).output().unwrap();
-        let Output { status, stdout, stderr } = output;
-        assert!(status.success(), "plan: {status}: {}", String::from_utf8_lossy(&stderr));
-        String::from_utf8(stdout).unwrap()
+        run(self.command("plan").args(["-o", "json"]).args(more))
     }
 
     /// Records the cluster and its usage over this time in a file.
@@ -293,14 +286,7 @@ impl Launch {
 
     /// The output of `evenkeel explain`.
     pub fn explain_text(&self, more: &[&str]) -> String {
-        let Output { status, stdout, stderr } =
-            self.command("explain").args(more).output().unwrap();
-        assert!(
-            status.success(),
-            "explain {more:?}: {status}: {}",
-            String::from_utf8_lossy(&stderr)
-        );
-        String::from_utf8(stdout).unwrap()
+        run(self.command("explain").args(more))
     }
 
     /// The parsed output of `evenkeel explain -o json`.

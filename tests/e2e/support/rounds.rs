@@ -117,6 +117,21 @@ fn serves(pod: &Value) -> bool {
     runs && conditions.into_iter().any(ready)
 }
 
+/// Waits until this many pods have been evicted.
+pub async fn evicted(
+    control_plane: &ControlPlane,
+    process: &mut Process,
+    count: usize,
+    seconds: u64,
+) {
+    process
+        .eventually(&format!("{count} evictions"), seconds, async |_| {
+            let made = evictions(control_plane).len();
+            that(made >= count, format!("{made} so far"))
+        })
+        .await;
+}
+
 /// Waits for another eviction. Returns the seconds that it took.
 pub async fn another_eviction(
     control_plane: &ControlPlane,

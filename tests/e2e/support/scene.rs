@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::control_plane::{self, ControlPlane, TESTBED};
+use super::control_plane::{self, ControlPlane, TESTBED, with_control_plane};
 use super::usage::{self, Asked, asked, used};
 use super::wait::{eventually, that};
 
@@ -19,6 +19,22 @@ pub const HEAVY: &str = "1100m";
 /// The prefix of taints that the control plane sets.
 const NODE_TAINTS: &str = "node.kubernetes.io/";
 const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+
+/// Runs a test on a control plane on which the program has the rights of `deploy/base`.
+pub fn with_rights(test: impl AsyncFnOnce(&ControlPlane)) {
+    with_control_plane(async |control_plane| {
+        rights(control_plane);
+        test(control_plane).await;
+    });
+}
+
+/// Does the same on a cluster that this function creates.
+pub fn with(scene: impl AsyncFnOnce(&ControlPlane), test: impl AsyncFnOnce(&ControlPlane)) {
+    with_rights(async |control_plane| {
+        scene(control_plane).await;
+        test(control_plane).await;
+    });
+}
 
 /// Creates nodes n1 to n`count` of 8 cores, each with an agent that uses 100m.
 pub async fn nodes(control_plane: &ControlPlane, count: u32) {
@@ -205,11 +221,22 @@ pub async fn lopsided(control_plane: &ControlPlane) {
     lopsided_by(control_plane, 6).await;
 }
 
-/// The same with this many heavy pods: all but three have to move.
-pub async fn lopsided_by(control_plane: &ControlPlane, heavy: u32) {
+/// The same with eight heavy pods, five of which have to move.
+pub async fn more_lopsided(control_plane: &ControlPlane) {
+    lopsided_by(control_plane, 8).await;
+}
+
+async fn lopsided_by(control_plane: &ControlPlane, heavy: u32) {
+    on_n1(control_plane, &[("hot", heavy, HEAVY)]).await;
+}
+
+/// Creates four nodes, and on n1 Deployments with these numbers of pods that use this cpu.
+pub async fn on_n1(control_plane: &ControlPlane, deployments: &[(&str, u32, &str)]) {
     nodes(control_plane, 4).await;
     cordon(control_plane, &names(2, 4)).await;
-    deployment(control_plane, "hot", heavy, HEAVY).await;
+    for (name, replicas, cpu) in deployments {
+        deployment(control_plane, name, *replicas, cpu).await;
+    }
     uncordon(control_plane, &names(2, 4)).await;
     usage_is_steady(control_plane).await;
 }

@@ -38,6 +38,7 @@ use evenkeel::model::snapshot::facts::{
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 use evenkeel::values::{Amount, quantity};
+use jiff::SignedDuration;
 
 use super::{Words, noon, pairs};
 
@@ -70,7 +71,7 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
         uid: None,
         deleting: words.has("owner-deleting"),
         fails: words.has("owner-fails"),
-        wanted: words.get("wanted").map(|n| n.parse().unwrap()),
+        wanted: words.parsed("wanted"),
         node: words.get("template-node").map(Into::into),
         gated: words.has("template-gated"),
         numbering: numbering(words),
@@ -81,11 +82,9 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
 
 fn numbering(words: &Words<'_>) -> Option<Box<Numbering>> {
     let numbering = Numbering {
-        first: words.get("ordinals").map_or(1, |n| n.parse().unwrap()),
+        first: words.parsed("ordinals").unwrap_or(1),
         ordered: words.has("ordered"),
-        min_ready: words
-            .get("min-ready")
-            .map_or(jiff::SignedDuration::ZERO, |t| t.parse().unwrap()),
+        min_ready: words.parsed("min-ready").unwrap_or_default(),
         newest: words.get("newest").map(|text| {
             let (name, from) = text.split_once('@').unwrap_or((text, "0"));
             Revision { name: name.to_owned(), from: from.parse().unwrap() }
@@ -95,7 +94,6 @@ fn numbering(words: &Words<'_>) -> Option<Box<Numbering>> {
 }
 
 fn job(words: &Words<'_>) -> JobFacts {
-    let number = |key: &str| words.get(key).map(|n| n.parse().unwrap());
     let when_evicted = match words.get("evicted") {
         None => WhenEvicted::Counts,
         Some("ignored") => WhenEvicted::Ignored,
@@ -104,14 +102,12 @@ fn job(words: &Words<'_>) -> JobFacts {
         Some(other) => panic!("evicted={other}"),
     };
     JobFacts {
-        backoff_limit: number("backoff").unwrap_or(6),
-        backoff_limit_per_index: number("per-index"),
-        failed: number("failed").unwrap_or_default(),
+        backoff_limit: words.parsed("backoff").unwrap_or(6),
+        backoff_limit_per_index: words.parsed("per-index"),
+        failed: words.parsed("failed").unwrap_or_default(),
         counts_late: words.has("counts-late"),
         when_evicted,
-        deadline: words
-            .get("deadline")
-            .map(|time| noon() + time.parse::<jiff::SignedDuration>().unwrap()),
+        deadline: words.parsed("deadline").map(|left: SignedDuration| noon() + left),
         foreign: words.has("foreign"),
     }
 }
@@ -139,13 +135,13 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
     if pod.nominated.is_some() || words.has("pending") || pod.gated {
         (pod.node, pod.phase, pod.ready, pod.started) = (None, PodPhase::Pending, false, None);
     }
-    if let Some(time) = words.get("creating") {
-        let since = noon() - time.parse::<jiff::SignedDuration>().unwrap();
+    if let Some(time) = words.parsed::<SignedDuration>("creating") {
+        let since = noon() - time;
         (pod.phase, pod.ready, pod.running_since) = (PodPhase::Pending, false, None);
         (pod.created, pod.started) = (since, Some(since));
     }
-    if let Some(time) = words.get("started") {
-        pod.running_since = Some(noon() - time.parse::<jiff::SignedDuration>().unwrap());
+    if let Some(time) = words.parsed::<SignedDuration>("started") {
+        pod.running_since = Some(noon() - time);
     }
     if words.has("not-started") {
         pod.started = None;
@@ -221,7 +217,7 @@ fn spread(text: &str, words: &Words<'_>) -> Spread {
         topology_key: parts[0].to_owned(),
         hard: parts.get(2).map_or(!words.has("soft"), |kind| *kind == "hard"),
         pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
-        min_domains: words.get("domains").map(|n| n.parse().unwrap()),
+        min_domains: words.parsed("domains"),
         honours_affinity: true,
         honours_taints: false,
     }
@@ -246,16 +242,14 @@ fn fare<'l>(pod: &mut PodFacts, role: Role, word: impl Fn(&str) -> Option<&'l st
         return;
     }
     let fresh = Container {
-        name: String::new(),
         role,
-        runs: false,
-        image: String::new(),
         requested: Vec::new(),
         restarts: restarts.map_or(0, |n| n.parse().unwrap()),
         waiting: waits.map(str::to_owned),
         ended: exits
             .map(|e| e.split_once(':').unwrap())
             .map(|(why, code)| (why.to_owned(), code.parse().unwrap())),
+        ..container("")
     };
     match pod.containers.iter_mut().find(|c| c.role == role) {
         Some(found) => {
@@ -270,21 +264,14 @@ fn fare<'l>(pod: &mut PodFacts, role: Role, word: impl Fn(&str) -> Option<&'l st
 }
 
 fn phase(name: &str) -> PodPhase {
-    let all = [
-        PodPhase::Pending,
-        PodPhase::Running,
-        PodPhase::Succeeded,
-        PodPhase::Failed,
-        PodPhase::Unknown,
-    ];
-    all.into_iter().find(|p| p.name() == name).unwrap()
+    PodPhase::ALL.into_iter().find(|p| p.name() == name).unwrap()
 }
 
 fn condition(text: &str) -> Condition {
     let [kind, status, reason, age] = text.split(':').collect::<Vec<_>>()[..] else {
         panic!("condition {text}")
     };
-    let since = (!age.is_empty()).then(|| noon() - age.parse::<jiff::SignedDuration>().unwrap());
+    let since = (!age.is_empty()).then(|| noon() - age.parse::<SignedDuration>().unwrap());
     Condition {
         state: ConditionState {
             kind: kind.to_owned(),
@@ -310,10 +297,7 @@ pub(super) fn taint(text: &str) -> Taint {
 
 /// Parses a taint that is tolerated, with `@60` for so many seconds. The key `*` is every taint.
 fn toleration(text: &str) -> Toleration {
-    let (text, seconds) = match text.split_once('@') {
-        Some((text, seconds)) => (text, Some(seconds)),
-        None => (text, None),
-    };
+    let (text, seconds) = text.split_once('@').map_or((text, None), |(t, s)| (t, Some(s)));
     let Taint { key, value, effect } = taint(text);
     let (effect, seconds) = (Some(effect), seconds.map(|text| text.parse().unwrap()));
     if key == "*" {

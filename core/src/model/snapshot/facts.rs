@@ -151,9 +151,10 @@ impl TryFrom<String> for OwnerKey {
 }
 
 /// The phase of a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PodPhase {
     /// Not all containers have started.
+    #[default]
     Pending,
     /// At least one container is running.
     Running,
@@ -177,9 +178,10 @@ crate::names! {
 }
 
 /// The quality of service class, from the weakest to the strongest guarantee.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Qos {
     /// No requests.
+    #[default]
     BestEffort,
     /// Some requests.
     Burstable,
@@ -292,7 +294,7 @@ pub struct Volumes {
 pub type CsiDrivers = BTreeMap<String, Option<u32>>;
 
 /// The facts of a PodDisruptionBudget.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BudgetFacts {
     /// Its namespace.
     pub namespace: String,

@@ -373,22 +373,19 @@ mod tests {
         let taint =
             |key: &str, value: &str, effect| Taint { key: key.into(), value: value.into(), effect };
         let expected = NodeFacts {
-            created: Timestamp::UNIX_EPOCH,
-            addresses: Vec::new(),
             name: "n1".into(),
             labels: [("zone".to_owned(), "a".to_owned())].into(),
             taints: vec![taint("gpu", "t4", Effect::NoSchedule), taint("x", "", Effect::NoExecute)],
             ready: true,
             closures: vec![NodeClosure::Cordoned],
-            os: None,
             allocatable: vec![
                 ("cpu".into(), Amount::millicores(7910)),
                 ("memory".into(), Amount::new(4096)),
                 ("pods".into(), Amount::new(110)),
             ],
             capacity: vec![("cpu".into(), Amount::millicores(8000))],
-            unremovable: None,
             images: vec![Image { names: vec!["web:7".into()], size: 9 }.into()],
+            ..NodeFacts::default()
         };
         assert_eq!(node, expected);
     }
@@ -506,16 +503,13 @@ mod tests {
         let expected = BudgetFacts {
             namespace: "shop".into(),
             name: "b".into(),
-            controller: None,
             selector: Some(Selector::default()),
             allowed: 1,
             healthy: 3,
             desired: 2,
-            expected: 0,
-            forbids: None,
-            sync_failed: None,
             stale: true,
             always_unhealthy: true,
+            ..BudgetFacts::default()
         };
         assert_eq!(budget, expected);
     }

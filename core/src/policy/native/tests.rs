@@ -86,8 +86,45 @@ fn zero_percent_of_a_workload_is_no_pod_instead_of_one() {
 }
 
 #[test]
-fn all_problems_are_reported_in_file_order() {
-    assert_snapshot!(refused("interval: soon\ndryRun: yes\nlimits: {perNode: -1}"), @"
+#[expect(clippy::too_many_lines, reason = "a list of examples")]
+fn each_problem_is_shown_at_its_place_with_what_is_expected() {
+    let problems = [
+        // All problems are reported in file order.
+        "interval: soon\ndryRun: yes\nlimits: {perNode: -1}",
+        // A misspelt field is an error with a suggestion.
+        "cooldown: {rets: 5m}",
+        // A misplaced field is reported with its right place.
+        "staleAfter: 1m",
+        // A repeated field is an error at any depth.
+        "limits:\n  perNode: 1\n  perCycle: 2\n  perNode: 3",
+        "evictable: {podSelector: {matchLabels: {a: b, a: c}}}",
+        // A value of the wrong type is shown with the expected type.
+        "usage: {poll: 15, window: [5m], minSamples: 2.5}",
+        "usage: 5m",
+        "basis: real",
+        // A limit is a number, a share or the word none.
+        "limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}",
+        // The window holds the samples.
+        "usage: {poll: 1m, window: 90s}",
+        // Usage must not go stale between two polls.
+        "usage: {poll: 2m}",
+        // Smoothing has exactly one form.
+        "usage: {smoothing: {halfLife: 1m, percentile: 95}}",
+        "usage: {smoothing: median}",
+        "usage: {smoothing: {percentile: 0}}",
+        // A rest does not exceed its cap.
+        "cooldown: {rest: 7h}",
+        // System priorities are refused.
+        "evictable: {priorityBelow: 2000001000}",
+        // Unknown protections are refused.
+        "evictable: {allow: [localstorage], protect: withoutBudget}",
+        // Storage classes need their protection.
+        "evictable: {protectedStorageClasses: [ssd]}",
+        // A number that is too large is refused with the largest.
+        "limits: {perNode: 4294967296, perMinute: 4294967296}\n\
+        rightsizing: {top: 99999999999}",
+    ];
+    assert_snapshot!(problems.map(refused).join("\n"), @"
     policy.yaml:3:11: interval: found soon, expected a duration from 1s to 8760h, such as 90s, 5m \
         or 1h30m
       | interval: soon
@@ -99,41 +136,104 @@ fn all_problems_are_reported_in_file_order() {
         limit
       | limits: {perNode: -1}
       |                   ^
-    ");
-}
-
-#[test]
-fn a_misspelt_field_is_an_error_with_a_suggestion() {
-    assert_snapshot!(refused("cooldown: {rets: 5m}"), @"
     policy.yaml:3:12: cooldown.rets: unknown field (did you mean `rest`?); allowed here: rest, cap
       | cooldown: {rets: 5m}
       |            ^
-    ");
-}
-
-#[test]
-fn a_misplaced_field_is_reported_with_its_right_place() {
-    assert_snapshot!(refused("staleAfter: 1m"), @"
     policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, \
         kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, \
         limits, cooldown, ramp, windows, safety, guards, approval, forecast, steering, \
         rightsizing, strategies
       | staleAfter: 1m
       | ^
-    ");
-}
-
-#[test]
-fn a_repeated_field_is_an_error_at_any_depth() {
-    assert_snapshot!(refused("limits:\n  perNode: 1\n  perCycle: 2\n  perNode: 3"), @"
     policy.yaml:6:3: limits.perNode: this field is repeated; keep one of them
       |   perNode: 3
       |   ^
-    ");
-    assert_snapshot!(refused("evictable: {podSelector: {matchLabels: {a: b, a: c}}}"), @"
     policy.yaml:3:47: evictable.podSelector.matchLabels.a: this field is repeated; keep one of them
       | evictable: {podSelector: {matchLabels: {a: b, a: c}}}
       |                                               ^
+    policy.yaml:3:15: usage.poll: found 15, expected a duration from 1s to 8760h, such as 90s, 5m \
+        or 1h30m
+      | usage: {poll: 15, window: [5m], minSamples: 2.5}
+      |               ^
+    policy.yaml:3:27: usage.window: found a list, expected a duration from 1s to 8760h, such as \
+        90s, 5m or 1h30m
+      | usage: {poll: 15, window: [5m], minSamples: 2.5}
+      |                           ^
+    policy.yaml:3:45: usage.minSamples: found 2.5, expected a whole number from 1 on
+      | usage: {poll: 15, window: [5m], minSamples: 2.5}
+      |                                             ^
+    policy.yaml:3:8: usage: found 5m, expected a map of fields
+      | usage: 5m
+      |        ^
+    policy.yaml:3:8: basis: found real, expected actual or requests
+      | basis: real
+      |        ^
+    policy.yaml:3:20: limits.perCycle: found 5 or none, expected a whole number, a percentage from \
+        0% to 100%, the larger of both such as 20 or 1%, or none for no limit
+      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
+      |                    ^
+    policy.yaml:3:40: limits.perNode: found 5%, expected a whole number from 0 on, or none for \
+        no limit
+      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
+      |                                        ^
+    policy.yaml:3:44: limits.perNamespace: found nothing, expected a whole number from 0 on, or none \
+        for no limit
+      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
+      |                                            ^
+    policy.yaml:3:74: limits.perWorkload: found 101%, expected a whole number, a percentage from \
+        0% to 100%, or none for no limit
+      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
+      |                                                                          ^
+    policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least poll × (minSamples − \
+        1), which is 2m
+      | usage: {poll: 1m, window: 90s}
+      |                   ^
+    policy.yaml:3:9: usage.poll: poll is 2m, but must be at most staleAfter, which is 1m 30s by \
+        default
+      | usage: {poll: 2m}
+      |         ^
+    policy.yaml:3:20: usage.smoothing: give one way of smoothing: trend, mean, max, \
+        {halfLife: 10m} or {percentile: 95}
+      | usage: {smoothing: {halfLife: 1m, percentile: 95}}
+      |                    ^
+    policy.yaml:3:20: usage.smoothing: found median, expected trend, mean, max, \
+        {halfLife: 10m} or {percentile: 95}
+      | usage: {smoothing: median}
+      |                    ^
+    policy.yaml:3:33: usage.smoothing.percentile: found 0, expected a percentile from 1 to 100
+      | usage: {smoothing: {percentile: 0}}
+      |                                 ^
+    policy.yaml:3:12: cooldown.rest: rest is 7h, but must be at most cap, which is 6h by default
+      | cooldown: {rest: 7h}
+      |            ^
+    policy.yaml:3:28: evictable.priorityBelow: found 2000001000, expected a whole number up to \
+        2000000000, or the name of a PriorityClass
+      | evictable: {priorityBelow: 2000001000}
+      |                            ^
+    policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, \
+        systemCritical, failedBare, preferNoEviction, doNotDisrupt, notSafeToEvict, gangs, \
+        runsToCompletion, resourceClaims, newVolumes, preemption or singleReplicasWithBudget
+      | evictable: {allow: [localstorage], protect: withoutBudget}
+      |                     ^
+    policy.yaml:3:45: evictable.protect: found withoutBudget, expected a list of protections to add
+      | evictable: {allow: [localstorage], protect: withoutBudget}
+      |                                             ^
+    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so \
+        `protect` must list persistentVolumes too
+      | evictable: {protectedStorageClasses: [ssd]}
+      |             ^
+    policy.yaml:3:19: limits.perNode: found 4294967296, expected a whole number from 0 to \
+        4294967295, or none for no limit
+      | limits: {perNode: 4294967296, perMinute: 4294967296}
+      |                   ^
+    policy.yaml:3:42: limits.perMinute: found 4294967296, expected a whole number up to 4294967295, \
+        a percentage from 0% to 100%, the larger of both such as 20 or 1%, or none for no limit
+      | limits: {perNode: 4294967296, perMinute: 4294967296}
+      |                                          ^
+    policy.yaml:4:20: rightsizing.top: found 99999999999, expected a whole number from 0 to \
+        4294967295
+      | rightsizing: {top: 99999999999}
+      |                    ^
     ");
 }
 
@@ -195,141 +295,6 @@ fn at_least_one_strategy_is_required() {
 }
 
 #[test]
-fn a_value_of_the_wrong_type_is_shown_with_the_expected_type() {
-    assert_snapshot!(refused("usage: {poll: 15, window: [5m], minSamples: 2.5}"), @"
-    policy.yaml:3:15: usage.poll: found 15, expected a duration from 1s to 8760h, such as 90s, 5m \
-        or 1h30m
-      | usage: {poll: 15, window: [5m], minSamples: 2.5}
-      |               ^
-    policy.yaml:3:27: usage.window: found a list, expected a duration from 1s to 8760h, such as \
-        90s, 5m or 1h30m
-      | usage: {poll: 15, window: [5m], minSamples: 2.5}
-      |                           ^
-    policy.yaml:3:45: usage.minSamples: found 2.5, expected a whole number from 1 on
-      | usage: {poll: 15, window: [5m], minSamples: 2.5}
-      |                                             ^
-    ");
-    assert_snapshot!(refused("usage: 5m"), @"
-    policy.yaml:3:8: usage: found 5m, expected a map of fields
-      | usage: 5m
-      |        ^
-    ");
-    assert_snapshot!(refused("basis: real"), @"
-    policy.yaml:3:8: basis: found real, expected actual or requests
-      | basis: real
-      |        ^
-    ");
-}
-
-#[test]
-fn a_limit_is_a_number_a_share_or_the_word_none() {
-    assert_snapshot!(refused("limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}"), @"
-    policy.yaml:3:20: limits.perCycle: found 5 or none, expected a whole number, a percentage from \
-        0% to 100%, the larger of both such as 20 or 1%, or none for no limit
-      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
-      |                    ^
-    policy.yaml:3:40: limits.perNode: found 5%, expected a whole number from 0 on, or none for \
-        no limit
-      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
-      |                                        ^
-    policy.yaml:3:44: limits.perNamespace: found nothing, expected a whole number from 0 on, or none \
-        for no limit
-      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
-      |                                            ^
-    policy.yaml:3:74: limits.perWorkload: found 101%, expected a whole number, a percentage from \
-        0% to 100%, or none for no limit
-      | limits: {perCycle: 5 or none, perNode: 5%, perNamespace: ~, perWorkload: 101%}
-      |                                                                          ^
-    ");
-}
-
-#[test]
-fn the_window_holds_the_samples() {
-    assert_snapshot!(refused("usage: {poll: 1m, window: 90s}"), @"
-    policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least poll × (minSamples − \
-        1), which is 2m
-      | usage: {poll: 1m, window: 90s}
-      |                   ^
-    ");
-    // An average by age counts samples from before the window as well.
-    assert!(parse("usage: {smoothing: {halfLife: 1h}}").is_ok());
-}
-
-#[test]
-fn usage_must_not_go_stale_between_two_polls() {
-    assert_snapshot!(refused("usage: {poll: 2m}"), @"
-    policy.yaml:3:9: usage.poll: poll is 2m, but must be at most staleAfter, which is 1m 30s by \
-        default
-      | usage: {poll: 2m}
-      |         ^
-    ");
-}
-
-#[test]
-fn smoothing_has_exactly_one_form() {
-    assert_snapshot!(refused("usage: {smoothing: {halfLife: 1m, percentile: 95}}"), @"
-    policy.yaml:3:20: usage.smoothing: give one way of smoothing: trend, mean, max, \
-        {halfLife: 10m} or {percentile: 95}
-      | usage: {smoothing: {halfLife: 1m, percentile: 95}}
-      |                    ^
-    ");
-    assert_snapshot!(refused("usage: {smoothing: median}"), @"
-    policy.yaml:3:20: usage.smoothing: found median, expected trend, mean, max, \
-        {halfLife: 10m} or {percentile: 95}
-      | usage: {smoothing: median}
-      |                    ^
-    ");
-    assert_snapshot!(refused("usage: {smoothing: {percentile: 0}}"), @"
-    policy.yaml:3:33: usage.smoothing.percentile: found 0, expected a percentile from 1 to 100
-      | usage: {smoothing: {percentile: 0}}
-      |                                 ^
-    ");
-}
-
-#[test]
-fn a_rest_does_not_exceed_its_cap() {
-    assert_snapshot!(refused("cooldown: {rest: 7h}"), @"
-    policy.yaml:3:12: cooldown.rest: rest is 7h, but must be at most cap, which is 6h by default
-      | cooldown: {rest: 7h}
-      |            ^
-    ");
-}
-
-#[test]
-fn system_priorities_are_refused() {
-    assert_snapshot!(refused("evictable: {priorityBelow: 2000001000}"), @"
-    policy.yaml:3:28: evictable.priorityBelow: found 2000001000, expected a whole number up to \
-        2000000000, or the name of a PriorityClass
-      | evictable: {priorityBelow: 2000001000}
-      |                            ^
-    ");
-}
-
-#[test]
-fn unknown_protections_are_refused() {
-    assert_snapshot!(refused("evictable: {allow: [localstorage], protect: withoutBudget}"), @"
-    policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, \
-        systemCritical, failedBare, preferNoEviction, doNotDisrupt, notSafeToEvict, gangs, \
-        runsToCompletion, resourceClaims, newVolumes, preemption or singleReplicasWithBudget
-      | evictable: {allow: [localstorage], protect: withoutBudget}
-      |                     ^
-    policy.yaml:3:45: evictable.protect: found withoutBudget, expected a list of protections to add
-      | evictable: {allow: [localstorage], protect: withoutBudget}
-      |                                             ^
-    ");
-}
-
-#[test]
-fn storage_classes_need_their_protection() {
-    assert_snapshot!(refused("evictable: {protectedStorageClasses: [ssd]}"), @"
-    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so \
-        `protect` must list persistentVolumes too
-      | evictable: {protectedStorageClasses: [ssd]}
-      |             ^
-    ");
-}
-
-#[test]
 fn what_is_written_reads_back_the_same() {
     for part in [
         "interval: 90s",
@@ -360,6 +325,12 @@ fn what_is_written_reads_back_the_same() {
         let warnings = policy.warnings.clone();
         assert_eq!(Policy { warnings, ..again }, policy, "{written}");
     }
+}
+
+/// Such an average counts samples from before the window as well.
+#[test]
+fn an_average_by_age_may_have_a_half_life_above_the_window() {
+    assert!(parse("usage: {smoothing: {halfLife: 1h}}").is_ok());
 }
 
 /// The warnings of a policy, one a line.
@@ -414,25 +385,6 @@ fn fields_without_effect_are_named() {
     assert_eq!(windows("'02:00-02:20', 'Sat 23:50-00:20'"), "");
     let pending = format!("evictable: {{allow: [preemption], nodeFit: false}}\n{usual}");
     assert_eq!(warnings(&pending), "");
-}
-
-#[test]
-fn a_number_that_is_too_large_is_refused_with_the_largest() {
-    assert_snapshot!(refused("limits: {perNode: 4294967296, perMinute: 4294967296}\n\
-        rightsizing: {top: 99999999999}"), @"
-    policy.yaml:3:19: limits.perNode: found 4294967296, expected a whole number from 0 to \
-        4294967295, or none for no limit
-      | limits: {perNode: 4294967296, perMinute: 4294967296}
-      |                   ^
-    policy.yaml:3:42: limits.perMinute: found 4294967296, expected a whole number up to 4294967295, \
-        a percentage from 0% to 100%, the larger of both such as 20 or 1%, or none for no limit
-      | limits: {perNode: 4294967296, perMinute: 4294967296}
-      |                                          ^
-    policy.yaml:4:20: rightsizing.top: found 99999999999, expected a whole number from 0 to \
-        4294967295
-      | rightsizing: {top: 99999999999}
-      |                    ^
-    ");
 }
 
 #[test]

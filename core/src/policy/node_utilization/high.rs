@@ -15,29 +15,21 @@ pub(in crate::policy) fn emptying(
     section: Section<HighNodeUtilization>,
 ) -> Section<HighNodeUtilization> {
     section
-        .field(
-            "thresholds",
-            "A node at or below all of these is emptied if all its pods fit elsewhere.",
-            thresholds(),
-            |r| &mut r.thresholds,
-        )
+        .field("thresholds", thresholds(), |r| &mut r.thresholds)
+        .help("A node at or below all of these is emptied if all its pods fit elsewhere.")
         .required(THRESHOLDS)
         .shown_as("{cpu: 20%, memory: 20%}")
-        .field(
-            "numberOfNodes",
-            "Act only if more nodes than this are below their thresholds.",
-            whole(0),
-            |r| &mut r.number_of_nodes,
-        )
+        .field("numberOfNodes", whole(0), |r| &mut r.number_of_nodes)
+        .help("Act only if more nodes than this are below their thresholds.")
         .computed(
             "evictionModes",
-            "Move only pods that request a resource with a threshold.",
             choices("eviction modes", &EVICTION_MODES),
             |r| {
                 if r.only_thresholding_resources { vec![()] } else { Vec::new() }
             },
             |r, modes| r.only_thresholding_resources = !modes.is_empty(),
         )
+        .help("Move only pods that request a resource with a threshold.")
         .off("[OnlyThresholdingResources]")
 }
 
@@ -56,20 +48,14 @@ pub(in crate::policy) fn high_defaults(basis: Basis) -> HighNodeUtilization {
 /// Declares highNodeUtilization.
 pub(in crate::policy) fn high(basis: Basis) -> Section<HighNodeUtilization> {
     let section = Section::new(high_defaults(basis))
-        .field(
-            "basis",
-            "The usage that this strategy compares; the default is `basis` above.",
-            choice(&BASES_AGAIN),
-            |r| &mut r.basis,
-        )
+        .field("basis", choice(&BASES_AGAIN), |r| &mut r.basis)
+        .help("The usage that this strategy compares; the default is `basis` above.")
         .always_written();
-    let section = emptying(section).field(
-        "ceilings",
-        "The highest actual usage to which nodes are filled, regardless of `basis`. A target of \
-         lowNodeUtilization is a ceiling too, by usage or requests, because that strategy would \
-         empty the node again; one that is a deviation from the mean is none. Only cpu and memory.",
-        thresholds(),
-        |r| &mut r.ceilings,
+    let section = emptying(section).field("ceilings", thresholds(), |r| &mut r.ceilings).help(
+        "The highest actual usage to which nodes are filled, regardless of `basis`. A \
+             target of lowNodeUtilization is a ceiling too, by usage or requests, because \
+             that strategy would empty the node again; one that is a deviation from the mean \
+             is none. Only cpu and memory.",
     );
     evictable_namespaces(section, |r| &mut r.evictable_namespaces)
         .off("{exclude: [kube-system]}")

@@ -68,78 +68,61 @@ pub(in crate::policy) fn low(basis: Basis) -> Section<LowArguments> {
 
 fn low_thresholds(section: Section<LowArguments>) -> Section<LowArguments> {
     section
-        .field(
-            "basis",
+        .field("basis", choice(&BASES_AGAIN), |r| &mut r.basis)
+        .help(
             "The usage that this strategy compares; the default is `basis` above. Resources other \
              than cpu and memory are always compared by requests, because their usage is not \
              measured.",
-            choice(&BASES_AGAIN),
-            |r| &mut r.basis,
         )
         .always_written()
-        .field(
-            "thresholds",
+        .field("thresholds", levels(), |r| &mut r.levels.thresholds)
+        .help(
             "A node at or below all of these is underused and may receive pods. There is no \
              default. Resources are cpu, memory, pods, ephemeral-storage, hugepages-2Mi and \
              similar ones, and extended resources such as nvidia.com/gpu.",
-            levels(),
-            |r| &mut r.levels.thresholds,
         )
         .shown_as("{cpu: 30%, memory: 40%}")
-        .field(
-            "targetThresholds",
+        .field("targetThresholds", levels(), |r| &mut r.levels.targets)
+        .help(
             "A node above any of these is hot and gives pods. The same resources, and none below \
                 its threshold.",
-            levels(),
-            |r| &mut r.levels.targets,
         )
         .shown_as("{cpu: 60%, memory: 70%}")
-        .field(
-            "useDeviationThresholds",
+        .field("useDeviationThresholds", boolean(), |r| &mut r.deviation)
+        .help(
             "Read thresholds and targets as distances from the mean of the nodes: a node is \
              underused below the mean minus the threshold, and hot above the mean plus the target.",
-            boolean(),
-            |r| &mut r.deviation,
         )
 }
 
 fn low_conditions(section: Section<LowArguments>) -> Section<LowArguments> {
     section
-        .field(
-            "numberOfNodes",
+        .field("numberOfNodes", whole(0).optional(), |r| &mut r.number_of_nodes)
+        .help(
             "Act only if more nodes than this are underused. By default no node has to be: a pod \
              moves wherever the forecast finds a good place for it.",
-            whole(0).optional(),
-            |r| &mut r.number_of_nodes,
         )
         .off("0")
-        .field(
-            "sustainedFor",
+        .field("sustainedFor", duration(SignedDuration::ZERO), |r| &mut r.sustained_for)
+        .help(
             "A node is hot only after it has been above a target for this long; by default at \
              once, because the trend of its usage follows no jump of a minute. No effect on \
              requests, which do not fluctuate.",
-            duration(SignedDuration::ZERO),
-            |r| &mut r.sustained_for,
         )
 }
 
 fn low_pools(section: Section<LowArguments>) -> Section<LowArguments> {
     section
-        .field(
-            "nodeSelector",
+        .field("nodeSelector", selector(), |r| &mut r.selector)
+        .help(
             "The nodes that the thresholds above are for. An empty selector means all nodes that \
                 are in no pool below.",
-            selector(),
-            |r| &mut r.selector,
         )
-        .sections(
-            "nodePools",
+        .sections("nodePools", "node pools", pool(), |r| &mut r.pools)
+        .help(
             "Groups of nodes that are balanced separately. A node belongs to the first pool that \
              selects it. A pool needs a name and a nodeSelector. It takes missing thresholds and \
              targets from above. Without thresholds above, nodes in no pool are left alone.",
-            "node pools",
-            pool(),
-            |r| &mut r.pools,
         )
         .off(
             "\n- \
@@ -149,29 +132,27 @@ fn low_pools(section: Section<LowArguments>) -> Section<LowArguments> {
 }
 
 fn low_scope(section: Section<LowArguments>) -> Section<LowArguments> {
-    let limits = Section::new(EvictionLimits::default()).field(
-        "node",
-        "Evictions by this strategy from one node in one cycle.",
-        limit(),
-        |l| &mut l.node,
-    );
-    evictable_namespaces(section, |r| &mut r.evictable_namespaces).section(
-        "evictionLimits",
-        "Limits of this strategy alone.",
-        limits,
-        |r| &mut r.limits,
-    )
+    let limits = Section::new(EvictionLimits::default())
+        .field("node", limit(), |l| &mut l.node)
+        .help("Evictions by this strategy from one node in one cycle.");
+    evictable_namespaces(section, |r| &mut r.evictable_namespaces)
+        .section("evictionLimits", limits, |r| &mut r.limits)
+        .help("Limits of this strategy alone.")
 }
 
 fn pool() -> Section<PoolArguments> {
     Section::new(PoolArguments::default())
-        .field("name", "The name in plans.", text(), |p| &mut p.name)
+        .field("name", text(), |p| &mut p.name)
+        .help("The name in plans.")
         .required("a name, to be shown in plans")
-        .field("nodeSelector", "The nodes of the pool.", pool_selector(), |p| &mut p.selector)
+        .field("nodeSelector", pool_selector(), |p| &mut p.selector)
+        .help("The nodes of the pool.")
         .required("a label selector, such as pool=gpu")
         .always_written()
-        .field("thresholds", "As above.", levels(), |p| &mut p.levels.thresholds)
-        .field("targetThresholds", "As above.", levels(), |p| &mut p.levels.targets)
+        .field("thresholds", levels(), |p| &mut p.levels.thresholds)
+        .help("As above.")
+        .field("targetThresholds", levels(), |p| &mut p.levels.targets)
+        .help("As above.")
         .check(|f, p| {
             p.written = (f.has("thresholds"), f.has("targetThresholds"));
             p.places = f.place().map(|place| (place, f.place_of("name")));

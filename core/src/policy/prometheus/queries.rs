@@ -91,20 +91,20 @@ pub(super) fn queries() -> Section<Queries> {
 
 fn of_nodes(section: Section<Queries>) -> Section<Queries> {
     section
-        .field("nodeCpu", "Cores in use, by node.", text(), |q| &mut q.node_cpu)
+        .field("nodeCpu", text(), |q| &mut q.node_cpu)
+        .help("Cores in use, by node.")
         .off(
             "'max by (cluster, node, instance) \
             (irate(node_cpu_usage_seconds_total{$matchers}[$range]))'",
         )
-        .field("nodeMemory", "Bytes of working set, by node.", text(), |q| &mut q.node_memory)
+        .field("nodeMemory", text(), |q| &mut q.node_memory)
+        .help("Bytes of working set, by node.")
         .off("'max by (cluster, node, instance) (node_memory_working_set_bytes{$matchers})'")
-        .field(
-            "nodeTime",
+        .field("nodeTime", query_or_none(), |q| &mut q.node_time)
+        .help(
             "When the values of a node were measured, in Unix seconds. Stale values are recognised \
              by it. With `none`, all values count as measured at the time of the query, and a \
              value that Prometheus last received five minutes ago counts as fresh.",
-            query_or_none(),
-            |q| &mut q.node_time,
         )
         .off(
             "'max by (cluster, node, instance) \
@@ -114,21 +114,21 @@ fn of_nodes(section: Section<Queries>) -> Section<Queries> {
 
 fn of_pods(section: Section<Queries>) -> Section<Queries> {
     section
-        .field("podCpu", "Cores in use, by pod.", text(), |q| &mut q.pod_cpu)
+        .field("podCpu", text(), |q| &mut q.pod_cpu)
+        .help("Cores in use, by pod.")
         .off(
             "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \
             exported_pod) (irate(pod_cpu_usage_seconds_total{$matchers}[$range]))'",
         )
-        .field("podMemory", "Bytes of working set, by pod.", text(), |q| &mut q.pod_memory)
+        .field("podMemory", text(), |q| &mut q.pod_memory)
+        .help("Bytes of working set, by pod.")
         .off(
             "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \
             exported_pod) (pod_memory_working_set_bytes{$matchers})'",
         )
-        .field(
-            "podTime",
+        .field("podTime", query_or_none(), |q| &mut q.pod_time)
+        .help(
             "When the values of a pod were measured. `none` has the same effect as for `nodeTime`.",
-            query_or_none(),
-            |q| &mut q.pod_time,
         )
         .off(
             "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \

@@ -183,26 +183,11 @@ impl PrometheusError {
 
     /// Whether the same query may succeed a moment later.
     pub(super) const fn is_temporary(&self) -> bool {
-        match self {
-            PrometheusError::Unreachable(_) | PrometheusError::Timeout(_) => true,
-            PrometheusError::Status { code, .. } => *code >= 500 || *code == 429,
-            PrometheusError::File { .. }
-            | PrometheusError::Tls(_)
-            | PrometheusError::Unauthorized(_)
-            | PrometheusError::Tenant { .. }
-            | PrometheusError::Forbidden(_)
-            | PrometheusError::Redirected(_)
-            | PrometheusError::ApiNotFound { .. }
-            | PrometheusError::QueryRejected { .. }
-            | PrometheusError::QueryTooLong { .. }
-            | PrometheusError::Partial { .. }
-            | PrometheusError::NotJson(_)
-            | PrometheusError::InvalidResponse(_)
-            | PrometheusError::ResultType { .. }
-            | PrometheusError::OtherCluster { .. }
-            | PrometheusError::SeveralClusters { .. }
-            | PrometheusError::TooLarge(_)
-            | PrometheusError::NoData { .. } => false,
-        }
+        matches!(
+            self,
+            PrometheusError::Unreachable(_)
+                | PrometheusError::Timeout(_)
+                | PrometheusError::Status { code: 429 | 500.., .. }
+        )
     }
 }

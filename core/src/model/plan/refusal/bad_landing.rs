@@ -173,22 +173,12 @@ impl BadLanding {
     }
 
     pub(super) const fn can_be_steered(&self) -> bool {
-        match self {
+        matches!(
+            self,
             BadLanding::WouldReturn { .. }
-            | BadLanding::WouldBeHot { .. }
-            | BadLanding::WouldNotHelp { .. } => true,
-            BadLanding::WouldBeUnknown(_)
-            | BadLanding::WouldTrade(..)
-            | BadLanding::WouldBeUnreadable(..)
-            | BadLanding::WouldBeClosed(..)
-            | BadLanding::WouldBeRefused(..)
-            | BadLanding::WouldLackDriver(..)
-            | BadLanding::WouldBeRemoved(..)
-            | BadLanding::WouldBeExcluded(_)
-            | BadLanding::WouldDisplace { .. }
-            | BadLanding::CouldBeDisplaced { .. }
-            | BadLanding::LandsElsewhere(_) => false,
-        }
+                | BadLanding::WouldBeHot { .. }
+                | BadLanding::WouldNotHelp { .. }
+        )
     }
 }
 

@@ -24,7 +24,7 @@ const READY: &str = "Ready";
 const PENDING_GRACE: SignedDuration = SignedDuration::from_secs(60);
 
 /// The facts of a pod. Those of [`PodSpecFacts`] can be read as if they stood here.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodFacts {
     /// Its namespace.
     pub namespace: String,
@@ -69,7 +69,7 @@ pub struct PodFacts {
 
 /// The requests and limits of a pod. Where each pod of a controller is resized to its own needs,
 /// they differ and everything else is equal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodSizes {
     /// The requests that the scheduler counts: containers, init containers, sidecars and overhead.
     pub requests: Vec<(ResourceName, Amount)>,
@@ -90,7 +90,7 @@ pub struct PodSizes {
 }
 
 /// The facts that pods of one controller usually share, so that they are kept once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent field of the object")]
 pub struct PodSpecFacts {
     /// The annotations that affect decisions.
