@@ -25,7 +25,7 @@ use super::importance::eviction_order;
 use super::listing::{only_on, stays_on};
 use super::{SelectPods, StrategyRun};
 
-use group::ReplicaGroup;
+use group::{AdmittedNodes, ReplicaGroup};
 
 mod group;
 
@@ -97,8 +97,11 @@ impl<'w> RemoveDuplicatesRun<'w> {
             chosen: BTreeSet::new(),
             last: None,
         };
-        for (key, by_node) in run.replicas(draft, &nodes) {
-            let group = ReplicaGroup::new(draft, &nodes, &by_node, details);
+        let replicas = run.replicas(draft, &nodes);
+        let may_take = |node: &NodeId| details.closed || draft.closure(*node).is_none();
+        let mut admitted = AdmittedNodes::new(nodes.into_iter().filter(may_take).collect());
+        for (key, by_node) in replicas {
+            let group = ReplicaGroup::new(draft, &mut admitted, &by_node, details);
             if let Some(share) = group.share() {
                 run.choose(draft, &key, by_node, share);
             }
@@ -174,7 +177,7 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         let mut queue = std::iter::from_fn(|| self.queue.pop_front());
         let duplicate = queue.find(|one| !draft.is_closed(self.position, one.node))?;
-        let group = self.groups.get(&duplicate.group)?;
+        let group = self.groups.get_mut(&duplicate.group)?;
         let reason = group.reason(duplicate.node);
         let destinations = (!self.details.anywhere)
             .then(|| only_on(destinations(draft, group, &duplicate), NoGain::FullShare));
@@ -208,7 +211,7 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
 /// Were the last one not full, a pod that goes to the second node might have to move once more.
 fn destinations(
     draft: &Draft<'_>,
-    group: &ReplicaGroup,
+    group: &mut ReplicaGroup,
     duplicate: &Duplicate<'_>,
 ) -> Rc<[NodeId]> {
     let (below, all) = (group.below_share(), group.more_even(duplicate.node));

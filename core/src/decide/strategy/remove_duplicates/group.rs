@@ -25,12 +25,39 @@ pub(super) struct ReplicaGroup {
     initial: BTreeMap<NodeId, usize>,
     /// How many replicas a node has after the moves so far.
     current: BTreeMap<NodeId, usize>,
+    /// The nodes with fewer replicas than so many now. Every candidate asks for them.
+    below: BTreeMap<usize, Rc<[NodeId]>>,
+}
+
+/// The nodes that pods may go to, by their taints and labels. Pods that are equal in these are
+/// asked about once.
+#[derive(Debug)]
+pub(super) struct AdmittedNodes<'w> {
+    /// All nodes that may take pods.
+    nodes: Vec<NodeId>,
+    known: Vec<(&'w Pod, Rc<[NodeId]>)>,
+}
+
+impl<'w> AdmittedNodes<'w> {
+    pub(super) const fn new(nodes: Vec<NodeId>) -> Self {
+        AdmittedNodes { nodes, known: Vec::new() }
+    }
+
+    fn of(&mut self, draft: &Draft<'w>, pod: &'w Pod) -> Rc<[NodeId]> {
+        if let Some((_, nodes)) = self.known.iter().find(|(other, _)| same_nodes(pod, other)) {
+            return Rc::clone(nodes);
+        }
+        let admitted = self.nodes.iter().copied().filter(|node| admits(draft, *node, pod));
+        let admitted: Rc<[NodeId]> = admitted.collect();
+        self.known.push((pod, Rc::clone(&admitted)));
+        admitted
+    }
 }
 
 impl ReplicaGroup {
-    pub(super) fn new(
-        draft: &Draft<'_>,
-        nodes: &[NodeId],
+    pub(super) fn new<'w>(
+        draft: &Draft<'w>,
+        admitted: &mut AdmittedNodes<'w>,
         by_node: &ByNode<'_>,
         details: &DuplicateRules,
     ) -> Self {
@@ -41,13 +68,7 @@ impl ReplicaGroup {
         let has_duplicates = sets().any(|pods| pods.len() > 1);
         let spared = usize::from(details.by_duplicates);
         let deciding = sets().flat_map(|pods| pods.iter().skip(spared).copied());
-        let may_take = |n: &NodeId| details.closed || draft.closure(*n).is_none();
-        let targets = if has_duplicates {
-            let nodes: Vec<NodeId> = nodes.iter().copied().filter(may_take).collect();
-            targets(draft, &nodes, deciding)
-        } else {
-            Vec::new()
-        };
+        let targets = if has_duplicates { targets(draft, admitted, deciding) } else { Vec::new() };
         ReplicaGroup {
             all,
             has_duplicates,
@@ -55,6 +76,7 @@ impl ReplicaGroup {
             targets,
             current: initial.clone(),
             initial,
+            below: BTreeMap::new(),
         }
     }
 
@@ -87,22 +109,27 @@ impl ReplicaGroup {
     }
 
     /// The nodes that have less than their share now.
-    pub(super) fn below_share(&self) -> Rc<[NodeId]> {
-        let targets = self.targets.iter().copied();
-        targets.filter(|node| count_on(&self.current, *node) < self.share).collect()
+    pub(super) fn below_share(&mut self) -> Rc<[NodeId]> {
+        self.below(self.share)
     }
 
     /// The nodes where the replicas are spread more evenly with one from this node: those that even
     /// then have fewer than this one now. Each such move lowers the sum of the squares of the
     /// counts, so the moves end.
-    pub(super) fn more_even(&self, from: NodeId) -> Rc<[NodeId]> {
-        let here = count_on(&self.current, from);
-        let targets = self.targets.iter().copied();
-        targets.filter(|node| count_on(&self.current, *node) + 1 < here).collect()
+    pub(super) fn more_even(&mut self, from: NodeId) -> Rc<[NodeId]> {
+        self.below(count_on(&self.current, from).saturating_sub(1))
+    }
+
+    /// The nodes that may take replicas and have fewer than so many now.
+    fn below(&mut self, count: usize) -> Rc<[NodeId]> {
+        let (targets, current) = (&self.targets, &self.current);
+        let few = || targets.iter().copied().filter(|node| count_on(current, *node) < count);
+        Rc::clone(self.below.entry(count).or_insert_with(|| few().collect()))
     }
 
     /// Counts a replica that moves from one node to another.
     pub(super) fn moved(&mut self, from: NodeId, to: Option<NodeId>) {
+        self.below.clear();
         self.current.entry(from).and_modify(|n| *n -= 1);
         if let Some(to) = to {
             *self.current.entry(to).or_default() += 1;
@@ -115,7 +142,11 @@ fn count_on(counts: &BTreeMap<NodeId, usize>, node: NodeId) -> usize {
 }
 
 /// The nodes that at least one of the pods may go to.
-fn targets(draft: &Draft<'_>, nodes: &[NodeId], pods: impl Iterator<Item = PodId>) -> Vec<NodeId> {
+fn targets<'w>(
+    draft: &Draft<'w>,
+    admitted: &mut AdmittedNodes<'w>,
+    pods: impl Iterator<Item = PodId>,
+) -> Vec<NodeId> {
     let mut seen: Vec<&Pod> = Vec::new();
     let mut targets = BTreeSet::new();
     for pod in pods.map(|p| draft.world.snapshot.pod(p)) {
@@ -123,11 +154,10 @@ fn targets(draft: &Draft<'_>, nodes: &[NodeId], pods: impl Iterator<Item = PodId
             continue;
         }
         seen.push(pod);
-        let admitted = nodes.iter().filter(|n| admits(draft, **n, pod));
-        let own: Vec<NodeId> = admitted.copied().collect();
+        let own = admitted.of(draft, pod);
         // A pod that can only run on one node does not show where the others may go.
         if own.len() > 1 {
-            targets.extend(own);
+            targets.extend(own.iter().copied());
         }
     }
     targets.into_iter().collect()

@@ -173,12 +173,22 @@ impl BadLanding {
     }
 
     pub(super) const fn can_be_steered(&self) -> bool {
-        matches!(
-            self,
+        match self {
             BadLanding::WouldReturn { .. }
-                | BadLanding::WouldBeHot { .. }
-                | BadLanding::WouldNotHelp { .. }
-        )
+            | BadLanding::WouldBeHot { .. }
+            | BadLanding::WouldNotHelp { .. } => true,
+            BadLanding::WouldBeUnknown(_)
+            | BadLanding::WouldTrade(..)
+            | BadLanding::WouldBeUnreadable(..)
+            | BadLanding::WouldBeClosed(..)
+            | BadLanding::WouldBeRefused(..)
+            | BadLanding::WouldLackDriver(..)
+            | BadLanding::WouldBeRemoved(..)
+            | BadLanding::WouldBeExcluded(_)
+            | BadLanding::WouldDisplace { .. }
+            | BadLanding::CouldBeDisplaced { .. }
+            | BadLanding::LandsElsewhere(_) => false,
+        }
     }
 }
 
