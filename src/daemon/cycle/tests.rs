@@ -21,6 +21,7 @@ use crate::model::ledger::{Ledger, State};
 use crate::model::plan::Untried;
 use crate::model::snapshot::objects::Object;
 use crate::policy::Policy;
+use crate::telemetry::metrics::ExpositionFormat;
 
 /// A ConfigMap with the text of a ledger, and how the API server treats requests.
 #[derive(Default)]
@@ -236,6 +237,24 @@ async fn a_denied_ledger_fails_until_it_can_be_written() {
     fixture.store.lock().unwrap().read_only = false;
     assert_eq!(fails(&mut fixture).await, (false, false));
     assert_eq!(fixture.evictions(), 0);
+}
+
+/// An alert about hot nodes would otherwise be about the last plan for ever.
+#[tokio::test]
+async fn the_metrics_of_a_plan_go_once_two_cycles_are_skipped() {
+    let mut fixture = CycleFixture::new().await;
+    let has_plan = |fixture: &CycleFixture| {
+        let text = fixture.daemon.metrics.text(ExpositionFormat::Classic);
+        text.contains("evenkeel_planned_moves{")
+    };
+    fixture.cycle().await.unwrap();
+    fixture.daemon.cluster.list_namespaces(false);
+    fixture.cycle().await.unwrap();
+    assert!(has_plan(&fixture), "a short interruption");
+    tokio::time::pause();
+    tokio::time::advance(fixture.engine.policy().interval.unsigned_abs() * 2).await;
+    fixture.cycle().await.unwrap();
+    assert!(!has_plan(&fixture));
 }
 
 /// So that a single run exits with 1, and the next one too, although it sends no request.
