@@ -302,14 +302,18 @@ impl Daemon {
     /// Polls usage once. If no source answers, the samples age until the nodes count as unknown.
     async fn observe(&mut self, engine: &mut Engine) -> bool {
         let start = LocalTime::now();
-        let seen = self.poll(engine).instrument(spans::observe()).await;
+        let asked = async {
+            let seen = self.poll(engine).await;
+            // Last, so that the answers are new at the decision however slow the source was.
+            self.ask_guards(engine).await;
+            seen
+        };
+        let seen = asked.instrument(spans::observe()).await;
         self.metrics.phase(Phase::Observe, start.elapsed());
         seen
     }
 
     async fn poll(&mut self, engine: &mut Engine) -> bool {
-        // First, because they stop evictions and a slow source of usage does not.
-        self.ask_guards(engine).await;
         let poll =
             self.usage.poll(&self.cluster.node_addresses(), &self.metrics, clock::now()).await;
         // Where no decision needs usage, a missing source is no failure.

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_response_of_the_client_is_read() {
+    async fn each_response_of_the_api_server_itself_is_read() {
         let clock = ServerClock::default();
         let server = tower::service_fn(async |date: Request<&'static str>| {
             let response = Response::builder().header(DATE, *date.body());
@@ -232,14 +232,16 @@ mod tests {
         });
         let observer = RequestObserver { metrics: RequestMetrics::default(), clock: clock.clone() };
         let mut client = observer.layer(server);
-        let mut read = async |date| {
-            client.call(Request::new(date)).await.unwrap();
+        let mut read = async |path, date| {
+            client.call(Request::get(path).body(date).unwrap()).await.unwrap();
             clock.difference(LocalTime::now()).map(|difference| difference.0.is_negative())
         };
-        assert_eq!(read("Fri, 20 Nov 2020 12:00:00 GMT").await, Some(false));
-        assert_eq!(read("Wed, 20 Nov 2120 12:00:00 GMT").await, Some(true));
+        let (past, future) = ("Fri, 20 Nov 2020 12:00:00 GMT", "Wed, 20 Nov 2120 12:00:00 GMT");
+        assert_eq!(read("/api/v1/pods", past).await, Some(false));
+        assert_eq!(read("/api/v1/pods", future).await, Some(true));
         let now = DateTimePrinter::new().timestamp_to_rfc9110_string(&now()).unwrap();
-        assert_eq!(read(now.leak()).await, None);
+        assert_eq!(read("/api/v1/pods", now.leak()).await, None);
+        assert_eq!(read("/apis/metrics.k8s.io/v1beta1/pods", past).await, None, "metrics-server");
     }
 
     #[test]

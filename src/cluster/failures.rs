@@ -206,6 +206,11 @@ impl Failures {
         keep
     }
 
+    /// Returns true if the last request of this kind has failed.
+    pub fn is_failing(&self, request: Request) -> bool {
+        lock(&self.failing).contains_key(&request)
+    }
+
     /// Returns the failures that last.
     pub fn lasting(&self) -> Vec<LastingFailure> {
         let failing = lock(&self.failing);

@@ -109,7 +109,10 @@ where
         Box::pin(async move {
             let response = response.await;
             if let Ok(response) = &response {
-                clock.read(asked, response.headers());
+                // The date of an aggregated API is that of its own server.
+                if !pending.labels.resource.ends_with(METRICS) {
+                    clock.read(asked, response.headers());
+                }
                 pending.set_status(response.status().as_u16());
                 // Only spans of a single request have this field; others ignore it.
                 Span::current().record("http.response.status_code", response.status().as_u16());

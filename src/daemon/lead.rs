@@ -25,6 +25,10 @@ use crate::view::status::facts::ElectionRole;
 use super::stop::GRACE;
 use super::{Daemon, DaemonError};
 
+/// Time after which a refusal counts as a missing right. An API server that has just started
+/// refuses everything until it has read its roles.
+const REFUSED: Duration = Duration::from_secs(10);
+
 /// Role of this instance. Without an election, the default, it always acts.
 #[derive(Default)]
 pub struct LeaderRole(Option<ElectionCandidate>);
@@ -205,7 +209,7 @@ impl Daemon {
     /// Waits for the lead of a single run. Returns an error if another instance keeps it.
     pub(super) async fn win_lead(&mut self, engine: &mut Engine) -> Result<(), DaemonError> {
         self.lead.enter();
-        let began = Instant::now();
+        let (began, mut refused) = (Instant::now(), None);
         loop {
             self.take_lead(engine).await?;
             let Some(candidate) = &mut self.lead.0 else {
@@ -214,8 +218,11 @@ impl Daemon {
             if candidate.term.is_some() {
                 return Ok(());
             }
+            refused =
+                candidate.leadership.is_forbidden().then(|| refused.unwrap_or_else(Instant::now));
             // Then no other instance of this account can have been elected.
-            if candidate.leadership.is_forbidden() {
+            let longest = REFUSED.min(candidate.takeover);
+            if refused.is_some_and(|since: Instant| since.elapsed() >= longest) {
                 warn!("no right to the lease: running without a leader election");
                 self.lead.leave().await;
                 self.lead = LeaderRole::default();

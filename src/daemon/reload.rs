@@ -124,8 +124,9 @@ impl Daemon {
             self.guards = GuardSource::new(&policy);
             self.guards_asked = None;
         }
-        // Requests that still fail are recorded again.
-        self.cluster.failures().forget(is_by_policy);
+        // Requests that still fail are recorded again. A dry run writes no ledger.
+        let is_gone = |request| is_by_policy(request) || is_dry && request == Request::Ledger;
+        self.cluster.failures().forget(is_gone);
         self.metrics.expect(&policy);
         engine.change_policy(policy);
         if let Some(release) = self.release.known() {
@@ -244,9 +245,12 @@ mod tests {
         let prometheus = FIRST
             .replace("kind", "usage: {source: prometheus, prometheus: {url: 'http://p'}}, kind");
         daemon.change_policy(&mut engine, parse(&prometheus).unwrap()).await;
-        let failing: Vec<String> = failures.lasting().into_iter().map(|one| one.request).collect();
-        assert_eq!(failing, ["ledger"]);
+        let failing = || failures.lasting().into_iter().map(|one| one.request).collect::<Vec<_>>();
+        assert_eq!(failing(), ["ledger"]);
         assert!(!daemon.metrics.text(ExpositionFormat::Classic).contains("source_in_use{"));
+        let dry = prometheus.replace("kind", "dryRun: true, kind");
+        daemon.change_policy(&mut engine, parse(&dry).unwrap()).await;
+        assert!(failing().is_empty(), "{:?}", failing());
     }
 
     /// Neither this instance nor another one would remove them later.

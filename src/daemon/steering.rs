@@ -21,7 +21,7 @@ use crate::model::plan::{
 use crate::model::snapshot::Snapshot;
 
 use super::Daemon;
-use super::stop::{LONGEST_RELEASE, finish};
+use super::stop::{end_of_release, finish};
 
 /// Taints that this process has changed, and its right to change them.
 #[derive(Clone, Debug, Default)]
@@ -214,16 +214,25 @@ impl Daemon {
         };
         let unseen: Vec<Steer> = unseen.map(remove).collect();
         all.extend(unseen);
+        let stop = self.stop.clone();
         let removed = async {
             for steer in &all {
-                if !self.lead.holds() || !self.steer(steer).await {
+                if !self.lead.holds() {
+                    break;
+                }
+                // No cycle tries the others again, so one bad node must not keep them.
+                if !self.steer(steer).await && self.steered.denied().is_some() {
                     break;
                 }
             }
         };
-        // The next process removes the rest. It recognises our taints by their key.
-        if tokio::time::timeout(LONGEST_RELEASE, removed).await.is_err() {
-            warn!("cannot remove all steering taints in time; the next start removes the rest");
+        tokio::select! {
+            () = removed => {}
+            // It recognises our taints by their key.
+            () = end_of_release(&stop) => warn!(
+                "cannot remove all steering taints in time; a leader whose policy selects the \
+                    other nodes removes theirs"
+            ),
         }
     }
 }

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 use super::cycle::tests::violating_pods;
 use super::fixture::client;
 use super::{Daemon, run_loop};
+use crate::cluster::usage_source::guards::GuardSource;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::policy::Policy;
@@ -69,4 +70,39 @@ async fn a_source_that_no_decision_needs_is_not_reported_as_failing() {
         }
         assert_eq!(daemon.cluster.failures().lasting().len(), expected, "{strategy}");
     }
+}
+
+/// A Prometheus that accepts connections and never answers delays polls by its deadline, twice.
+#[tokio::test(start_paused = true)]
+async fn evictions_go_on_beside_a_prometheus_that_hangs() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let evictions = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&evictions);
+    let client = client(move |request| {
+        let path = request.uri().path();
+        let answer = if path.contains("/configmaps") {
+            json!({"metadata": {"name": "ledger", "resourceVersion": "7"}})
+        } else if path.contains("/metrics.k8s.io") {
+            json!({"items": []})
+        } else {
+            *counted.lock().unwrap() += usize::from(path.ends_with("/eviction"));
+            json!({"kind": "Status", "status": "Success"})
+        };
+        async move { answer.to_string() }
+    });
+    let text = format!(
+        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {{perCycle: 1}}, \
+          usage: {{source: prometheus, fallback: metricsApi, poll: 30s, \
+            prometheus: {{url: 'http://{}'}}}}, \
+          guards: [{{name: g, query: ALERTS, missing: allow}}], \
+          evictable: {{minReplicas: 1, minPodAge: 0s}}, \
+          strategies: [{{removePodsViolatingNodeTaints: {{}}}}]}}",
+        listener.local_addr().unwrap()
+    );
+    let policy = Policy::parse("p", &text).unwrap();
+    let (mut daemon, mut engine) = violating_pods(&client, policy).await;
+    daemon.guards = GuardSource::new(engine.policy());
+    let looped = run_loop(&mut daemon, &mut engine);
+    timeout(Duration::from_secs(180), looped).await.unwrap_err();
+    assert!(*evictions.lock().unwrap() > 0);
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use tokio::time::Instant;
 
 use crate::cluster::failures::Failures;
 use crate::cluster::lock;
@@ -36,8 +37,9 @@ pub use text::ExpositionFormat;
 pub struct Metrics {
     all: Families,
     descheduler: Option<DeschedulerMetrics>,
-    /// Held while a plan is recorded, so that a scrape never mixes two plans.
-    plan_lock: Arc<Mutex<()>>,
+    /// When the plan that is shown was recorded. Held while values are replaced, so that a scrape
+    /// never mixes two plans.
+    plan_at: Arc<Mutex<Option<Instant>>>,
 }
 
 /// Phase of the loop in the duration metric.
@@ -99,7 +101,7 @@ impl Metrics {
         Metrics {
             all: Families::new(requests, failures),
             descheduler: None,
-            plan_lock: Arc::default(),
+            plan_at: Arc::default(),
         }
     }
 
@@ -116,7 +118,7 @@ impl Metrics {
 
     /// Returns the text of a scrape.
     pub fn text(&self, format: ExpositionFormat) -> String {
-        let _guard = lock(&self.plan_lock);
+        let _guard = lock(&self.plan_at);
         let mut open = String::new();
         // Writing to a string cannot fail.
         let _ = encode_registry(&mut open, &self.all.registered.registry);
@@ -227,6 +229,8 @@ impl Metrics {
 
     /// Records how right the expectations of the last hour were. Nothing while nothing is learned.
     pub fn hindsight(&self, hindsight: &Hindsight) {
+        let _guard = lock(&self.plan_at);
+        self.all.expectation_error.clear();
         let errors = [("usual", hindsight.usual()), ("unchanged", hindsight.unchanged())];
         for (forecast, error) in errors {
             if let Some(error) = error {
@@ -301,7 +305,7 @@ impl Metrics {
 
     /// Records the state of each guard.
     pub fn guards(&self, reports: &[GuardReport]) {
-        let all = &self.all;
+        let (all, _guard) = (&self.all, lock(&self.plan_at));
         all.guard_value.clear();
         all.guard_stops.clear();
         all.guard_missing.clear();

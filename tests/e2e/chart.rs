@@ -298,6 +298,17 @@ fn objects_and_rights_follow_the_flags_that_name_them() {
     assert!(!named.contains(&&json!("evenkeel-ledger")), "{named:?}");
 }
 
+/// Probes, network policy and ServiceMonitor name the port.
+#[test]
+fn the_ports_follow_the_flag_that_listens() {
+    for (options, port) in [(json!({}), 8080), (json!({"listen": "[::]:9090"}), 9090)] {
+        let all = rendered(&json!({"cmdOptions": options, "service": {"enabled": true}}));
+        let pod = &of_kind(&all, "Deployment")["spec"]["template"]["spec"];
+        assert_eq!(pod["containers"][0]["ports"][0]["containerPort"], port);
+        assert_eq!(of_kind(&all, "Service")["spec"]["ports"][0]["port"], port);
+    }
+}
+
 #[test]
 fn mistakes_in_values_are_refused_with_the_reason() {
     for (values, reason) in [

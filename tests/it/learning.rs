@@ -251,6 +251,16 @@ fn a_pod_without_samples_is_expected_to_use_what_its_siblings_usually_do() {
     assert_eq!(expected_of_new_pod(&beyond_sunday, saturday_at_half_past_ten_pm), 800);
 }
 
+#[test]
+fn a_policy_that_learns_no_more_has_no_error_of_its_expectations() {
+    let mut engine = Engine::new(without_steering(), Ledger::default());
+    let cluster = Cluster::parse("node n1\n  web cpu=100m uses=100m\nnode n2");
+    observe_office(&mut engine, &cluster, 0..3 * 24 * 60);
+    assert!(engine.hindsight().usual().is_some());
+    engine.change_policy(Policy::parse("policy.yaml", POLICY).unwrap());
+    assert_eq!(engine.hindsight().usual(), None);
+}
+
 /// Returns the plan at half past midnight on Tuesday, after two and a half days. Batch pods use a
 /// core from one to five, office pods 750 millicores from nine to five, mixed pods a core from one
 /// to five and 400 millicores from nine to five, and others 800 millicores.

@@ -464,3 +464,34 @@ fn names_follow_the_conventions() {
         );
     }
 }
+
+#[tokio::test]
+async fn the_error_of_the_forecast_goes_with_the_lead_and_when_nothing_is_learned() {
+    let shows = |metrics: &Metrics| {
+        metrics.text(ExpositionFormat::Classic).contains("evenkeel_expectation_error_ratio{")
+    };
+    let metrics = full_metrics().await;
+    assert!(shows(&metrics));
+    metrics.hindsight(&Hindsight::default());
+    assert!(!shows(&metrics), "nothing is learned");
+    metrics.hindsight(&hindsight());
+    assert!(shows(&metrics));
+    metrics.leader(false);
+    assert!(!shows(&metrics), "a standby");
+}
+
+#[tokio::test]
+async fn no_scrape_is_without_the_state_of_a_guard() {
+    let metrics = full_metrics().await;
+    std::thread::scope(|scope| {
+        let polls = scope.spawn(|| (0..20_000).for_each(|_| metrics.guards(&[guard_report()])));
+        while !polls.is_finished() {
+            let text = metrics.text(ExpositionFormat::Classic);
+            for family in
+                ["evenkeel_guard_value{", "evenkeel_guard_stops{", "evenkeel_guard_missing{"]
+            {
+                assert!(text.contains(family), "{family}");
+            }
+        }
+    });
+}

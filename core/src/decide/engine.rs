@@ -162,9 +162,11 @@ impl Engine {
         self.search_start = scheduler::evaluate(&self.policy, snapshot, &self.search_start, now);
     }
 
-    /// Returns how right the expectations of usage in the last hour were.
-    pub const fn hindsight(&self) -> &Hindsight {
-        self.history.hindsight()
+    /// Returns how right the expectations of usage in the last hour were. Nothing if the policy
+    /// expects nothing any more.
+    pub fn hindsight(&self) -> Hindsight {
+        let learns = self.policy.usage.ahead.is_some();
+        if learns { *self.history.hindsight() } else { Hindsight::default() }
     }
 
     /// Records one poll as if usage had been the same for a whole window.

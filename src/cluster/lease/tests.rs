@@ -386,6 +386,11 @@ impl FakeElection {
         self.state.send_replace(LeadershipState { holder, ..LeadershipState::default() });
     }
 
+    /// The API server refuses requests.
+    pub(crate) fn forbid(&self, forbidden: bool) {
+        self.state.send_modify(|state| state.forbidden = forbidden);
+    }
+
     /// Another process holds the Lease and renews it.
     pub(crate) fn renewed_by_another(&self) {
         self.depose();

@@ -45,6 +45,8 @@ impl Cycle<'_> {
         let (took, now) = (self.started.elapsed(), self.started.wall());
         self.daemon.health.waiting(reason);
         self.daemon.metrics.cycle("waiting", took);
+        // One skipped cycle is soon over. After two the nodes may have changed.
+        self.daemon.metrics.expire_plan(self.engine.policy().interval.saturating_mul(2));
         self.daemon.board.none(now, "waiting", reason);
         spans::cycle_failed("waiting", reason);
         warn!(outcome = "waiting", "cycle: skipped, {reason}");
@@ -65,7 +67,7 @@ impl Cycle<'_> {
         let outcome = report::cycle(plan, outcomes, dry, took);
         self.daemon.approvals.made += outcomes.iter().filter(|o| o.is_made()).count();
         self.daemon.metrics.ledger(ledger, cooldown, now);
-        self.daemon.metrics.hindsight(self.engine.hindsight());
+        self.daemon.metrics.hindsight(&self.engine.hindsight());
         self.daemon.metrics.retain_nodes(snapshot);
         self.daemon.metrics.cycle(outcome, took);
         spans::cycle_finished(outcome, plan, outcomes);

@@ -12,6 +12,7 @@ use super::Cycle;
 use super::act::{LONGEST_PLAN, too_late};
 use crate::cluster::client::tests::{fake, status};
 use crate::cluster::clock::{self, LocalTime};
+use crate::cluster::failures::Request;
 use crate::cluster::usage_source::guards::GuardSource;
 use crate::daemon::fixture::{guard_server, namespace, node, objects, pod, replica_set, tainted};
 use crate::daemon::{Daemon, DaemonError};
@@ -20,6 +21,7 @@ use crate::model::ledger::{Ledger, State};
 use crate::model::plan::Untried;
 use crate::model::snapshot::objects::Object;
 use crate::policy::Policy;
+use crate::telemetry::metrics::ExpositionFormat;
 
 /// A ConfigMap with the text of a ledger, and how the API server treats requests.
 #[derive(Default)]
@@ -32,6 +34,8 @@ struct FakeStore {
     evictions: usize,
     /// Whether the right to evict is missing.
     denied: bool,
+    /// Whether the right to write the ledger is missing.
+    read_only: bool,
     /// The text that another process writes when the first eviction is requested.
     foreign: Option<String>,
 }
@@ -68,6 +72,9 @@ fn respond(store: &mut FakeStore, method: &str, uri: &str, body: &str) -> (u16, 
     if method == "PUT" {
         let sent: Value = serde_json::from_str(body).unwrap();
         store.writes += 1;
+        if store.read_only {
+            return status(403, "cannot update configmaps");
+        }
         if store.failing.contains(&store.writes) {
             return status(500, "etcd is away");
         }
@@ -213,6 +220,41 @@ async fn times_in_the_future_do_not_stop_evictions() {
     assert_eq!(fixture.evictions(), 1);
     let ledger = Ledger::parse(&fixture.stored()).unwrap();
     assert!(ledger.entries().iter().all(|e| e.at <= clock::now()));
+}
+
+/// With no move in the plan, nothing else would write the ledger and find the right.
+#[tokio::test]
+async fn a_denied_ledger_fails_until_it_can_be_written() {
+    let mut fixture = CycleFixture::new().await;
+    fixture.store.lock().unwrap().read_only = true;
+    let fails = async |fixture: &mut CycleFixture| {
+        let cycle = fixture.cycle().await.is_err();
+        (cycle, fixture.daemon.cluster.failures().is_failing(Request::Ledger))
+    };
+    assert_eq!(fails(&mut fixture).await, (true, true));
+    fixture.daemon.cluster.apply([node("n1", true)]);
+    assert_eq!(fails(&mut fixture).await, (true, true), "nothing to evict");
+    fixture.store.lock().unwrap().read_only = false;
+    assert_eq!(fails(&mut fixture).await, (false, false));
+    assert_eq!(fixture.evictions(), 0);
+}
+
+/// An alert about hot nodes would otherwise be about the last plan for ever.
+#[tokio::test]
+async fn the_metrics_of_a_plan_go_once_two_cycles_are_skipped() {
+    let mut fixture = CycleFixture::new().await;
+    let has_plan = |fixture: &CycleFixture| {
+        let text = fixture.daemon.metrics.text(ExpositionFormat::Classic);
+        text.contains("evenkeel_planned_moves{")
+    };
+    fixture.cycle().await.unwrap();
+    fixture.daemon.cluster.list_namespaces(false);
+    fixture.cycle().await.unwrap();
+    assert!(has_plan(&fixture), "a short interruption");
+    tokio::time::pause();
+    tokio::time::advance(fixture.engine.policy().interval.unsigned_abs() * 2).await;
+    fixture.cycle().await.unwrap();
+    assert!(!has_plan(&fixture));
 }
 
 /// So that a single run exits with 1, and the next one too, although it sends no request.

@@ -293,3 +293,20 @@ async fn a_single_run_waits_for_a_leader_that_may_have_died() {
     won.unwrap();
     assert!(fixture.daemon.lead.holds());
 }
+
+/// An API server that has just started refuses everything until it has read its roles.
+#[tokio::test(start_paused = true)]
+async fn a_single_run_does_without_an_election_only_after_a_lasting_refusal() {
+    for (seconds, elected) in [(3, true), (60, false)] {
+        let mut fixture = LeadFixture::new(stored(LEDGER), 0).await;
+        fixture.ruler.lock().unwrap().forbid(true);
+        let ruler = Arc::clone(&fixture.ruler);
+        let end = async {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            ruler.lock().unwrap().elect();
+        };
+        let (won, ()) = tokio::join!(fixture.daemon.win_lead(&mut fixture.engine), end);
+        won.unwrap();
+        assert_eq!(fixture.daemon.lead.0.is_some(), elected);
+    }
+}

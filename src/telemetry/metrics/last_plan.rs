@@ -1,5 +1,8 @@
 //! Metrics of the last plan.
 
+use jiff::SignedDuration;
+use tokio::time::Instant;
+
 use crate::cluster::lock;
 use crate::model::plan::{BalanceReport, NodePicture, Plan, PoolPicture};
 use crate::policy::{Basis, Policy};
@@ -9,7 +12,8 @@ use super::{Metrics, count};
 impl Metrics {
     /// Records the last plan. Removes series of nodes and pools that it no longer contains.
     pub fn plan(&self, plan: &Plan, policy: &Policy) {
-        let _guard = lock(&self.plan_lock);
+        let mut plan_at = lock(&self.plan_at);
+        *plan_at = Some(Instant::now());
         self.clear_series();
         let all = &self.all;
         all.halted.set(i64::from(plan.halted.is_some()));
@@ -128,13 +132,24 @@ impl Metrics {
         all.steered.clear();
     }
 
+    /// Removes the values of the last plan once it is older than this.
+    pub fn expire_plan(&self, longest: SignedDuration) {
+        let longest = longest.unsigned_abs();
+        let is_old = lock(&self.plan_at).is_some_and(|at| at.elapsed() > longest);
+        if is_old {
+            self.clear_plan();
+        }
+    }
+
     /// Removes the values of the last plan and the ledger on a standby. They would look current,
     /// but only the leader updates them. Counters keep their values.
     pub(super) fn clear_plan(&self) {
-        let _guard = lock(&self.plan_lock);
+        let mut plan_at = lock(&self.plan_at);
+        *plan_at = None;
         self.clear_series();
         let all = &self.all;
         all.entries.clear();
+        all.expectation_error.clear();
         let of_ledger = [&all.resting, &all.repeat_offenders, &all.rejected];
         for gauge in [&all.halted, &all.proposed, &all.skipped].into_iter().chain(of_ledger) {
             gauge.set(0);

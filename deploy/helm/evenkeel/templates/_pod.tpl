@@ -11,6 +11,12 @@
 {{- if or .Values.dryRun (and (hasKey $options "dry-run") (ne (toString (get $options "dry-run")) "false")) -}}true{{- end -}}
 {{- end -}}
 
+{{/* The port of probes and metrics, which a flag of cmdOptions may change. */}}
+{{- define "evenkeel.port" -}}
+{{- $listen := default "0.0.0.0:8080" (default dict .Values.cmdOptions).listen -}}
+{{- toString $listen | splitList ":" | last -}}
+{{- end -}}
+
 {{/* The flags of the program: those of the chart that cmdOptions does not replace, and those of cmdOptions. */}}
 {{- define "evenkeel.args" -}}
 {{- $options := default dict .Values.cmdOptions -}}
@@ -230,7 +236,7 @@ containers:
   {{- if $daemon }}
   ports:
   - name: http
-    containerPort: 8080
+    containerPort: {{ include "evenkeel.port" . }}
   {{- with .Values.ports }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

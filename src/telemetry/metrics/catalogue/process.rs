@@ -31,7 +31,7 @@ pub(in super::super) const POLICY_SINCE: MetricInfo =
     gauge("policy_in_force_timestamp_seconds", "Time at which the policy took effect", &[]);
 pub(in super::super) const EVICTIONS: MetricInfo = counter(
     "evictions",
-    "Evictions that were requested, by outcome",
+    "Evictions of plans, by outcome; all but `untried` were requested",
     &[STRATEGY, MetricLabel("outcome", LabelValues::Fixed(&Outcome::CODES))],
 );
 pub(in super::super) const SETTLED: MetricInfo = counter(
@@ -110,8 +110,11 @@ pub(in super::super) const SOURCE_ERRORS: MetricInfo = counter(
     "Failed reads of a usage source, by kind of error",
     &[SOURCE, MetricLabel("kind", LabelValues::Names("a fixed word for each kind of error"))],
 );
-pub(in super::super) const SOURCE_SKIPPED: MetricInfo =
-    gauge("source_skipped_samples", "Samples that could not be parsed in the last read", &[SOURCE]);
+pub(in super::super) const SOURCE_SKIPPED: MetricInfo = gauge(
+    "source_skipped_samples",
+    "Samples that the last read could not use; of Prometheus, one for each query and cause",
+    &[SOURCE],
+);
 pub(in super::super) const SOURCE_READ: MetricInfo =
     gauge("source_read_timestamp_seconds", "Time of the last successful read of usage", &[SOURCE]);
 pub(in super::super) const SOURCE_SAMPLE: MetricInfo = gauge(
