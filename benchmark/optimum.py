@@ -6,6 +6,7 @@ the chosen pods fit on other nodes without a node above its targets at any step,
 bound is reached, and so the optimum is proven.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import highspy
@@ -45,25 +46,35 @@ class Optimum:
 
 def optimum(world: World, replicas: int = 2) -> Optimum:
     """The fewest moves of pods of workloads with at least as many replicas."""
-    curves = world.curves[world.row][:, :, : DAY // world.cluster.step + 1]
-    movable = world.replicas[world.app] >= replicas
-    ceiling = world.high * world.size
+    curves, movable = _curves(world), world.replicas[world.app] >= replicas
     leaving: list[int] = []
     needed = np.ones((len(world.size), *curves.shape[1:]), dtype=bool)
     minutes = dict.fromkeys(("cpu", "memory"), 0.0)
+    for node, (pods, stays) in enumerate(fewest_of_nodes(world, replicas)):
+        for resource, steps in zip(minutes, stays.sum(axis=1), strict=True):
+            minutes[resource] += float(steps) * world.cluster.step / 60
+        needed[node] = ~stays
+        leaving += pods
+    unplaced = _place(world, curves, leaving)
+    answer = joint(world, movable, needed, len(leaving)) if unplaced else None
+    return Optimum(len(leaving), unplaced, minutes, answer)
+
+
+def fewest_of_nodes(world: World, replicas: int = 2) -> Iterator[tuple[list[int], np.ndarray]]:
+    """The fewest pods that must leave each node, and when it stays hot without any of its pods."""
+    curves, movable = _curves(world), world.replicas[world.app] >= replicas
+    ceiling = world.high * world.size
     for node in range(len(world.size)):
         pods = np.flatnonzero(world.node == node)
         need = curves[pods].sum(axis=0) - ceiling[node][:, None]
         own = pods[movable[pods]]
         stays = need - curves[own].sum(axis=0) > 0
-        for resource, steps in zip(minutes, stays.sum(axis=1), strict=True):
-            minutes[resource] += float(steps) * world.cluster.step / 60
         rows = (need > 0) & ~stays
-        needed[node] = ~stays
-        leaving += _fewest(own, curves[own][:, rows], need[rows])
-    unplaced = _place(world, curves, leaving)
-    answer = joint(world, movable, needed, len(leaving)) if unplaced else None
-    return Optimum(len(leaving), unplaced, minutes, answer)
+        yield _fewest(own, curves[own][:, rows], need[rows]), stays
+
+
+def _curves(world: World) -> np.ndarray:
+    return world.curves[world.row][:, :, : DAY // world.cluster.step + 1]
 
 
 def _fewest(pods: np.ndarray, used: np.ndarray, need: np.ndarray) -> list[int]:
