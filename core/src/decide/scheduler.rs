@@ -213,9 +213,7 @@ pub fn placement_cause(
             strongest.map_or(PlacementCause::Tie, |plugin| favoured_by(placement, pod, plugin))
         }
         Ordering::Equal => PlacementCause::Tie,
-        Ordering::Less if choice::visits_all(placement.snapshot.nodes.len()) => {
-            PlacementCause::Ended
-        }
+        Ordering::Less if walk::visits_all(placement.snapshot.nodes.len()) => PlacementCause::Ended,
         Ordering::Less => PlacementCause::Sampled,
     }
 }

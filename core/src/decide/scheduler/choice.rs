@@ -10,15 +10,9 @@ use crate::values::Ratio;
 
 use super::filters::Filters;
 use super::question::Question;
-use super::walk::Walk;
+use super::walk::{Walk, quota};
 use super::{Forecast, PossibleNode, Scored, scores};
 
-/// In larger clusters the scheduler scores only a part of the nodes, but at least this many
-/// (`minFeasibleNodesToFind` in kube-scheduler).
-const LEAST: usize = 100;
-/// The smallest percentage of nodes to score if the policy sets none
-/// (`minFeasibleNodesPercentageToFind` in kube-scheduler).
-const LEAST_PERCENTAGE: usize = 5;
 /// Nodes that together are less likely than this are omitted.
 const UNLIKELY: f64 = 0.01;
 
@@ -169,29 +163,6 @@ pub(super) fn choose(question: &Question<'_, '_>, start: usize) -> (Vec<NodeId>,
     (scored.into_iter().filter(|s| Some(s.total) == best).map(|s| s.node).collect(), next)
 }
 
-/// Returns true if the scheduler visits all nodes of a cluster of this size, with any
-/// configuration.
-pub(super) const fn visits_all(nodes: usize) -> bool {
-    nodes <= LEAST
-}
-
-/// The number of feasible nodes after which the scheduler stops searching
-/// (`numFeasibleNodesToFind` in kube-scheduler).
-fn quota(question: &Question<'_, '_>) -> usize {
-    let nodes = question.snapshot.nodes.len();
-    let percentage = question.profile.percentage_of_nodes_to_score;
-    enough(nodes, percentage.and_then(|p| usize::try_from(p).ok()).unwrap_or_default())
-}
-
-/// [`quota`] in a cluster of this size; a percentage of zero means that the size decides.
-fn enough(nodes: usize, percentage: usize) -> usize {
-    if nodes < LEAST {
-        return nodes;
-    }
-    let adaptive = || 50_usize.saturating_sub(nodes / 125).max(LEAST_PERCENTAGE);
-    (nodes * if percentage == 0 { adaptive() } else { percentage } / 100).max(LEAST)
-}
-
 /// The chances if the scheduler scores `quota` random nodes.
 ///
 /// A node wins if no better one is scored. Nodes with the same score have the same chance. If two
@@ -245,15 +216,6 @@ pub(super) mod tests {
             parts: Parts::default(),
         };
         totals.iter().enumerate().map(scored).collect()
-    }
-
-    #[test]
-    fn only_large_clusters_are_scored_in_part() {
-        let expected = [(99, 99), (100, 100), (500, 230), (1000, 420), (5000, 500), (15_000, 750)];
-        for (nodes, quota) in expected {
-            assert_eq!(enough(nodes, 0), quota, "{nodes} nodes");
-        }
-        assert_eq!([enough(1000, 30), enough(1000, 5), enough(50, 5)], [300, 100, 50]);
     }
 
     fn chances(totals: &[i64], quota: usize) -> Vec<f64> {

@@ -14,10 +14,10 @@ use crate::model::snapshot::{BindingChange, NodeId, PodId, RecentBinding, Snapsh
 use crate::policy::Policy;
 use crate::values::Ratio;
 
-use super::choice;
 use super::question::Question;
 use super::scores;
 use super::walk::Walk;
+use super::{choice, walk};
 
 /// The probability that a placement has another cause: a cluster that looked different then, or
 /// nodes that were visited in another order because the scheduler checks several at a time.
@@ -53,7 +53,7 @@ pub fn evaluate(
     let began = |binding: &&RecentBinding| matches!(binding.change, BindingChange::Began(_));
     let placements = new.iter().filter(began).count();
     let missed = first.number > evaluated + 1;
-    if missed || placements > MOST || choice::visits_all(snapshot.nodes.len()) {
+    if missed || placements > MOST || walk::visits_all(snapshot.nodes.len()) {
         known.by_order.clear();
     } else if placements > 0 {
         follow(&mut known, new, Placement::new(policy, snapshot, before));

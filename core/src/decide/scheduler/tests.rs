@@ -408,6 +408,27 @@ fn pods_of_one_controller_or_service_are_spread_by_default() {
     assert_eq!(points(&one, ScorePlugin::PodTopologySpread, none), [0, 0, 0]);
 }
 
+/// In a cluster of 203 nodes it finds 100.
+#[test]
+fn a_pod_weighs_by_the_number_of_nodes_that_the_scheduler_finds() {
+    let owned = |name: &str, on: &str| {
+        format!(
+            "- {{kind: Pod, metadata: {{name: {name}, ownerReferences: [{{kind: ReplicaSet, \
+             name: r, controller: true}}]}}, spec: {{{on}}}}}\n"
+        )
+    };
+    let status = "{conditions: [{type: Ready, status: 'True'}], allocatable: {cpu: 4, pods: 9}}";
+    let node = |i: usize| {
+        let labels = format!("{{kubernetes.io/hostname: n{i}}}");
+        format!("- {{kind: Node, metadata: {{name: n{i}, labels: {labels}}}, status: {status}}}\n")
+    };
+    let siblings = ["q1", "q2", "q3"].map(|name| owned(name, "nodeName: a")).concat();
+    let objects = (0..200).map(node).collect::<String>() + &siblings + &owned("p", "");
+    // On a 3 × ln 102 + 2 = 15.9, rounded 16; on the others 2; and twice 100 × (16 + 2 − n) / 16.
+    let points = points(&objects, ScorePlugin::PodTopologySpread, |_| {});
+    assert_eq!((points[0], points[1], points.len()), (24, 200, 203));
+}
+
 #[test]
 fn required_constraints_exclude_the_fuller_domains() {
     let spread = |rest: &str| {

@@ -231,8 +231,13 @@ impl<'w> SpreadExcess<'w> {
     }
 }
 
-/// Scores the nodes: fewer pods of the group in the node's domains score higher.
-pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
+/// Scores the nodes: fewer pods of the group in the node's domains score higher. The scheduler
+/// finds and scores `found` of them.
+pub(super) fn score(
+    question: &Question<'_, '_>,
+    nodes: &[NodeId],
+    found: usize,
+) -> Option<Vec<i64>> {
     let all = constraints(question, false);
     if all.is_empty() {
         return None;
@@ -242,7 +247,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
     let strict = own || question.profile.spread != DefaultSpread::System;
     let counted = |node: &NodeId| !strict || all.iter().all(|c| c.topology.place(*node).is_some());
     let weighed: Vec<CountedConstraint<'_>> =
-        all.iter().map(|c| CountedConstraint::new(question, c, nodes, &counted)).collect();
+        all.iter().map(|c| CountedConstraint::new(question, c, nodes, found, &counted)).collect();
     let sums: Vec<Option<i64>> =
         nodes.iter().map(|n| counted(n).then(|| sum(&weighed, *n))).collect();
     Some(reversed(&sums))
@@ -261,6 +266,7 @@ impl<'c> CountedConstraint<'c> {
         question: &Question<'_, '_>,
         constraint: &'c SpreadConstraint,
         nodes: &[NodeId],
+        found: usize,
         counted: &impl Fn(&NodeId) -> bool,
     ) -> Self {
         let topology = &constraint.topology;
@@ -275,7 +281,7 @@ impl<'c> CountedConstraint<'c> {
             topology.place(node).into_iter().for_each(|place| sums[place] += 1);
         }
         let nodes = nodes.iter().filter(|n| counted(n));
-        let size = if by_host { nodes.count() } else { places(topology, nodes) };
+        let size = if by_host { nodes.count().min(found) } else { places(topology, nodes) };
         CountedConstraint { constraint, counts: sums, weight: weight(size) }
     }
 }

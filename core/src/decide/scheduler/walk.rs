@@ -14,11 +14,41 @@ use crate::decide::placement::Starts;
 use crate::model::snapshot::NodeId;
 use crate::values::Ratio;
 
+use super::question::Question;
 use super::{PossibleNode, Scored};
 
+/// In larger clusters the scheduler scores only a part of the nodes, but at least this many
+/// (`minFeasibleNodesToFind` in kube-scheduler).
+const LEAST: usize = 100;
+/// The smallest percentage of nodes to score if the policy sets none
+/// (`minFeasibleNodesPercentageToFind` in kube-scheduler).
+const LEAST_PERCENTAGE: usize = 5;
 /// The credit for one search that certainly starts at a node. An integer, so that differences
 /// cancel exactly and nodes in the same situation get the same chance.
 const WHOLE: i64 = 1 << 62;
+
+/// Returns true if the scheduler visits all nodes of a cluster of this size, with any
+/// configuration.
+pub(super) const fn visits_all(nodes: usize) -> bool {
+    nodes <= LEAST
+}
+
+/// The number of feasible nodes after which the scheduler stops searching
+/// (`numFeasibleNodesToFind` in kube-scheduler).
+pub(super) fn quota(question: &Question<'_, '_>) -> usize {
+    let nodes = question.snapshot.nodes.len();
+    let percentage = question.profile.percentage_of_nodes_to_score;
+    enough(nodes, percentage.and_then(|p| usize::try_from(p).ok()).unwrap_or_default())
+}
+
+/// [`quota`] in a cluster of this size; a percentage of zero means that the size decides.
+fn enough(nodes: usize, percentage: usize) -> usize {
+    if nodes < LEAST {
+        return nodes;
+    }
+    let adaptive = || 50_usize.saturating_sub(nodes / 125).max(LEAST_PERCENTAGE);
+    (nodes * if percentage == 0 { adaptive() } else { percentage } / 100).max(LEAST)
+}
 
 /// The feasible nodes for a pod in the order of the scheduler's walk.
 pub(super) struct Walk {
@@ -248,6 +278,15 @@ mod tests {
             }
         }
         chances
+    }
+
+    #[test]
+    fn only_large_clusters_are_scored_in_part() {
+        let expected = [(99, 99), (100, 100), (500, 230), (1000, 420), (5000, 500), (15_000, 750)];
+        for (nodes, quota) in expected {
+            assert_eq!(enough(nodes, 0), quota, "{nodes} nodes");
+        }
+        assert_eq!([enough(1000, 30), enough(1000, 5), enough(50, 5)], [300, 100, 50]);
     }
 
     proptest! {
