@@ -100,6 +100,10 @@ pub struct Readings {
     pub elsewhere: BTreeMap<(String, String), Vec<(String, Sample)>>,
     /// The names of the containers that samples cover.
     pub containers: ContainerNames,
+    /// The newest time at which samples of a node contradict each other.
+    pub contradicted_nodes: BTreeMap<String, Timestamp>,
+    /// The same of a pod, by namespace and name.
+    pub contradicted_pods: BTreeMap<(String, String), Timestamp>,
     /// Why the sample of a node cannot be read.
     pub unreadable_nodes: BTreeMap<String, Arc<str>>,
     /// Why the sample of a pod cannot be read, by namespace and name.
