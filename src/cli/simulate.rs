@@ -1,7 +1,6 @@
 //! `evenkeel simulate`: hours of a cluster in memory under a policy.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +21,7 @@ use crate::view::report;
 use crate::view::simulation::SimulationText;
 use crate::view::table::Table;
 
+use super::file::WholeFile;
 use super::plan::OutputFormat;
 use super::policy::LoadedPolicy;
 use super::{Misuse, examples, file, parse, policy, screen, write_json};
@@ -115,16 +115,16 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> anyhow::Result<()
     let mut loaded = load(args)?;
     let policies = policies(args, &mut loaded)?;
     // A run may take hours, so the report must be possible before.
-    let create = |path: &PathBuf| {
-        let file = File::create(path);
-        file.with_context(|| format!("{}: cannot write the file", path.display()))
-    };
-    let html = args.html.as_ref().map(create).transpose()?;
+    let path = args.html.as_deref().unwrap_or(Path::new(""));
+    let problem = || format!("{}: cannot write the file", path.display());
+    let html = args.html.as_ref().map(|path| WholeFile::new(path)).transpose();
+    let html = html.with_context(problem)?;
     let traces: Vec<Trace> =
         policies.into_iter().map(|policy| simulate(&loaded.scenario, policy)).collect();
     // The report is written first, because printing fails on a closed pipe, as with `| head`.
-    if let Some(mut file) = html {
-        file.write_all(report::html(&traces).as_bytes())?;
+    if let Some(file) = html {
+        let written = file.write(|file| file.write_all(report::html(&traces).as_bytes()));
+        written.with_context(problem)?;
     }
     print(args, &loaded, &traces, out)
 }

@@ -265,3 +265,17 @@ fn a_report_needs_a_file() {
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("--html: found -, expected a file"), "{error}");
 }
+
+#[test]
+fn an_earlier_report_stays_until_the_new_one_is_complete() {
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    let (path, earlier) = (format!("{folder}/report.html"), format!("{folder}/earlier.html"));
+    let _ = std::fs::remove_file(&earlier);
+    std::fs::write(&path, "earlier").unwrap();
+    // A second name of the same file shows whether it is written or replaced.
+    std::fs::hard_link(&path, &earlier).unwrap();
+    let output = program(&["simulate", "--duration", "5m", "--html", &path]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "earlier");
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("<!DOCTYPE html>"));
+}
