@@ -110,6 +110,20 @@ fn a_stateful_set_keeps_its_pods_with_any_names() {
     }
 }
 
+/// As where usage of the hours before the recording is replayed.
+#[test]
+fn a_pod_that_became_ready_after_the_start_is_ready_from_the_start() {
+    let mut set = set(2);
+    set["spec"]["minReadySeconds"] = json!(30);
+    let pods = [("web-1", "b"), ("web-2", "a")].map(|(name, node)| {
+        let [mut pod, usage] = pod(name, "StatefulSet/web", node);
+        pod["status"]["conditions"][0]["lastTransitionTime"] = json!("2026-11-21T20:00:00Z");
+        [pod, usage]
+    });
+    let trace = run(&[with(pods.concat()), vec![set]].concat(), POLICY);
+    assert!(!trace.refusals.contains_key("waits-in-order"), "{:?}", trace.refusals);
+}
+
 #[test]
 fn a_stateful_set_recreates_a_pod_that_was_being_deleted_unless_it_wants_fewer() {
     for (replicas, total) in [(2, 2), (1, 1)] {
