@@ -243,7 +243,7 @@ impl Usage {
         self.pods.get(id.0).map(PodUsage::on_node).unwrap_or_default()
     }
 
-    /// Returns the usage of a pod, if known or estimated.
+    /// Returns the usage of a pod, if known, estimated or assumed.
     pub fn pod(&self, id: PodId) -> Option<Measure> {
         match self.pods.get(id.0) {
             Some(PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Assumed(used)) => {
