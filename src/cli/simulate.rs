@@ -11,7 +11,7 @@ use crate::files::cluster_file::{self, ClusterFile};
 use crate::model::guard::recorded::GuardHistory;
 use crate::model::usage::SkippedSamples;
 use crate::model::usage::recorded::object;
-use crate::policy::Policy;
+use crate::policy::{Policy, UsagePolicy};
 use crate::simulate;
 use crate::simulate::compare::{HourDifference, differing_hours};
 use crate::simulate::scenario::{Given, PolicySource, Scenario};
@@ -29,9 +29,6 @@ use super::{Misuse, examples, file, parse, policy, screen, write_json};
 use self::progress::Progress;
 
 mod progress;
-
-/// The age at which a sample in the file no longer counts: the default of `usage.staleAfter`.
-const STALE_AFTER: SignedDuration = SignedDuration::from_secs(90);
 
 /// The most names in a line.
 const MOST_NAMES: usize = 5;
@@ -228,7 +225,7 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
     head.extend(ignored_rows(&cluster.readings.skipped));
     head.extend(unmeasured_nodes(&cluster));
     let history_start = cluster.history.as_ref().map(|history| history.range.start);
-    let Some(at) = cluster.newest_metrics(STALE_AFTER).or(history_start) else {
+    let Some(at) = cluster.newest_metrics(UsagePolicy::STALE_AFTER).or(history_start) else {
         let problem = "found no metrics, expected the usage to simulate";
         return Err(Misuse(format!("{label}: {problem}\n\n{}", cluster_file::HOW_TO)).into());
     };
