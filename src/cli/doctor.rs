@@ -16,7 +16,7 @@ use crate::view::diagnoses::DiagnosesText;
 
 use super::election::LEASE;
 use super::plan::{self, InputArgs, OutputFormat};
-use super::{Shared, examples, policy, runtime, screen, write_json};
+use super::{Shared, examples, runtime, screen, write_json};
 
 /// Older API servers do not have the admission policy that limits the right to taint nodes.
 const STEERING: KubernetesRelease = KubernetesRelease::new(30);
@@ -60,18 +60,19 @@ fn service_account(text: &str) -> Result<(String, String), String> {
 /// Runs the checks and prints a line for each.
 pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     // A wrong policy is wrong usage, as for every other command.
-    let loaded = policy::read_or_built_in(args.shared.policy.as_deref())?;
+    let (loaded, warnings) = plan::load_policy(&args.input, &args.shared)?;
+    let policy = loaded.policy.clone();
     let mut diagnoses = match &args.input.from {
         Some(_) => Vec::new(),
-        None => runtime()?.block_on(server(args, &loaded.policy))?,
+        None => runtime()?.block_on(server(args, &policy))?,
     };
     let unreachable = diagnoses.iter().any(|d| d.check == "api-server" && is_failure(d));
     let mut head = Vec::new();
     if !unreachable {
-        match plan::prepare(&args.input, &args.shared, "checks of") {
+        match plan::prepare_with(loaded, warnings, &args.input, &args.shared, "checks of") {
             Ok(prepared) => {
                 let observed = prepared.engine.join_usage(&prepared.snapshot, prepared.now);
-                let weighs = loaded.policy.weighs_usage();
+                let weighs = policy.weighs_usage();
                 let failures = prepared.usage_failures.iter();
                 diagnoses.extend(failures.map(|failure| usage_source(failure, weighs)));
                 let from_file = args.input.from.is_some();

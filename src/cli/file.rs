@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 
@@ -15,8 +16,13 @@ pub(super) fn label(path: &Path) -> String {
 
 /// Reads the text of a file or of standard input, in UTF-8 or UTF-16.
 pub(super) fn text(path: &Path) -> anyhow::Result<String> {
+    static READS_STDIN: AtomicBool = AtomicBool::new(false);
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
+        // A second one would find nothing.
+        if READS_STDIN.swap(true, Ordering::Relaxed) {
+            anyhow::bail!("found - twice, expected a file: standard input can be read only once");
+        }
         std::io::stdin().lock().read_to_end(&mut bytes).map(drop)
     } else {
         std::fs::read(path).map(|content| bytes = content)

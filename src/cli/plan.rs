@@ -148,7 +148,18 @@ pub(super) fn prepare(
     shared: &Shared,
     purpose: &str,
 ) -> anyhow::Result<Prepared> {
-    let (mut loaded, scheduler_warnings) = load_policy(input, shared)?;
+    let (loaded, warnings) = load_policy(input, shared)?;
+    prepare_with(loaded, warnings, input, shared, purpose)
+}
+
+/// Like [`prepare`], with a policy that has been read.
+pub(super) fn prepare_with(
+    mut loaded: LoadedPolicy,
+    scheduler_warnings: Vec<String>,
+    input: &InputArgs,
+    shared: &Shared,
+    purpose: &str,
+) -> anyhow::Result<Prepared> {
     let mut observation = observe(input, shared, &loaded.policy)?;
     let snapshot = &observation.snapshot;
     let knows_classes = !snapshot.lacking.contains_key(&ObjectKind::Class);
@@ -189,7 +200,10 @@ pub(super) fn prepare(
 
 /// The policy with the scheduler's configuration, and a warning for each unsupported setting of
 /// that.
-fn load_policy(input: &InputArgs, shared: &Shared) -> anyhow::Result<(LoadedPolicy, Vec<String>)> {
+pub(super) fn load_policy(
+    input: &InputArgs,
+    shared: &Shared,
+) -> anyhow::Result<(LoadedPolicy, Vec<String>)> {
     let mut loaded = policy::read_or_built_in(shared.policy.as_deref())?;
     loaded.policy = input.exact.apply(loaded.policy);
     let (policy, warnings) = shared.scheduler.apply(loaded.policy)?;

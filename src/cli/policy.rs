@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::policy::{Policy, Rule};
 use crate::schema::problem::PolicyError;
@@ -90,8 +91,22 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Policy> {
     parse(path, PolicyError::to_string)
 }
 
+/// Returns the text of a file. That of standard input is kept, because it can be read only once,
+/// and some commands read a policy again.
+fn text(path: &Path) -> anyhow::Result<String> {
+    static STDIN: OnceLock<String> = OnceLock::new();
+    if path != Path::new("-") {
+        return file::text(path);
+    }
+    if let Some(text) = STDIN.get() {
+        return Ok(text.clone());
+    }
+    let text = file::text(path)?;
+    Ok(STDIN.get_or_init(|| text).clone())
+}
+
 fn parse(path: &Path, describe: fn(&PolicyError) -> String) -> anyhow::Result<Policy> {
-    let text = file::text(path).map_err(|error| Misuse(format!("{error:#}")))?;
+    let text = text(path).map_err(|error| Misuse(format!("{error:#}")))?;
     let policy = Policy::parse(&file::label(path), &text);
     Ok(policy.map_err(|error| Misuse(describe(&error)))?)
 }

@@ -1,7 +1,6 @@
 //! `evenkeel simulate`: hours of a cluster in memory under a policy.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use crate::files::cluster_file::{self, ClusterFile};
 use crate::model::guard::recorded::GuardHistory;
 use crate::model::usage::SkippedSamples;
 use crate::model::usage::recorded::object;
-use crate::policy::Policy;
+use crate::policy::{Policy, UsagePolicy};
 use crate::simulate;
 use crate::simulate::compare::{HourDifference, differing_hours};
 use crate::simulate::scenario::{Given, PolicySource, Scenario};
@@ -22,6 +21,7 @@ use crate::view::report;
 use crate::view::simulation::SimulationText;
 use crate::view::table::Table;
 
+use super::file::WholeFile;
 use super::plan::OutputFormat;
 use super::policy::LoadedPolicy;
 use super::{Misuse, examples, file, parse, policy, screen, write_json};
@@ -29,9 +29,6 @@ use super::{Misuse, examples, file, parse, policy, screen, write_json};
 use self::progress::Progress;
 
 mod progress;
-
-/// The age at which a sample in the file no longer counts: the default of `usage.staleAfter`.
-const STALE_AFTER: SignedDuration = SignedDuration::from_secs(90);
 
 /// The most names in a line.
 const MOST_NAMES: usize = 5;
@@ -115,16 +112,16 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> anyhow::Result<()
     let mut loaded = load(args)?;
     let policies = policies(args, &mut loaded)?;
     // A run may take hours, so the report must be possible before.
-    let create = |path: &PathBuf| {
-        let file = File::create(path);
-        file.with_context(|| format!("{}: cannot write the file", path.display()))
-    };
-    let html = args.html.as_ref().map(create).transpose()?;
+    let path = args.html.as_deref().unwrap_or(Path::new(""));
+    let problem = || format!("{}: cannot write the file", path.display());
+    let html = args.html.as_ref().map(|path| WholeFile::new(path)).transpose();
+    let html = html.with_context(problem)?;
     let traces: Vec<Trace> =
         policies.into_iter().map(|policy| simulate(&loaded.scenario, policy)).collect();
     // The report is written first, because printing fails on a closed pipe, as with `| head`.
-    if let Some(mut file) = html {
-        file.write_all(report::html(&traces).as_bytes())?;
+    if let Some(file) = html {
+        let written = file.write(|file| file.write_all(report::html(&traces).as_bytes()));
+        written.with_context(problem)?;
     }
     print(args, &loaded, &traces, out)
 }
@@ -228,7 +225,7 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
     head.extend(ignored_rows(&cluster.readings.skipped));
     head.extend(unmeasured_nodes(&cluster));
     let history_start = cluster.history.as_ref().map(|history| history.range.start);
-    let Some(at) = cluster.newest_metrics(STALE_AFTER).or(history_start) else {
+    let Some(at) = cluster.newest_metrics(UsagePolicy::STALE_AFTER).or(history_start) else {
         let problem = "found no metrics, expected the usage to simulate";
         return Err(Misuse(format!("{label}: {problem}\n\n{}", cluster_file::HOW_TO)).into());
     };

@@ -139,7 +139,7 @@ const STATE: Keep = Keep::Fields(kept! {
     running { startedAt }, waiting { reason }, terminated { reason, exitCode },
 });
 const CONTAINER_STATUS: Keep = Keep::Fields(kept! {
-    name: Name(Container), ready, restartCount, state: STATE, lastState: STATE,
+    name: Name(Container), restartCount, state: STATE, lastState: STATE,
     allocatedResources: Amounts, resources: RESOURCES,
 });
 const VOLUME: Keep = Keep::Fields(kept! {
@@ -208,7 +208,7 @@ const BUDGET: KeptFields = kept! {
         conditions: Condition,
     },
 };
-const PRIORITY_CLASS: KeptFields = kept! { metadata: META, value, globalDefault, preemptionPolicy };
+const PRIORITY_CLASS: KeptFields = kept! { metadata: META, value };
 const SERVICE: KeptFields = kept! { metadata: META, spec { selector: Labels } };
 const NODE_METRICS: KeptFields = kept! { metadata: META, timestamp, window, usage: Amounts };
 const POD_METRICS: KeptFields = kept! {
@@ -259,7 +259,6 @@ const DISK: Keep = Keep::Fields(kept! {
 const PERSISTENT_VOLUME: KeptFields = kept! {
     metadata: META,
     spec {
-        storageClassName: Name(Storage),
         claimRef { namespace: Name(Namespace), name: Name(Claim), uid: Name(Uid) },
         nodeAffinity { required: NODE_SELECTOR },
         csi { driver: Name(Driver), volumeHandle: Name(Volume) },
@@ -289,7 +288,7 @@ const CLASS_OF_STORAGE: KeptFields = kept! {
 };
 const CSI_NODE: KeptFields = kept! {
     metadata: META,
-    spec { drivers { name: Name(Driver), nodeID: Name(Part), allocatable { count } } },
+    spec { drivers { name: Name(Driver), allocatable { count } } },
 };
 
 /// The kind of an object's name and the fields to keep; `None` for objects that are left out.

@@ -217,9 +217,15 @@ impl Metrics {
     }
 
     /// Records the content of the ledger.
-    pub fn ledger(&self, ledger: &Ledger, cooldown: &Cooldown, now: Timestamp) {
+    pub fn ledger(
+        &self,
+        ledger: &Ledger,
+        snapshot: &Snapshot,
+        cooldown: &Cooldown,
+        now: Timestamp,
+    ) {
         let all = &self.all;
-        for (state, entries) in ledger.by_phase(cooldown, now) {
+        for (state, entries) in ledger.by_phase(snapshot, cooldown, now) {
             all.entries.of([state]).set(count(entries));
         }
         all.resting.set(count(ledger.resting(now)));

@@ -29,6 +29,20 @@ pub(crate) enum Ink {
     Warning,
 }
 
+impl Ink {
+    /// Returns the colour of a node's class, which its code names; `None` for one without.
+    pub(crate) fn of_class(code: &str) -> Option<Self> {
+        match code {
+            "hot" => Some(Ink::Hot),
+            "cold" | "cold-closed" | "underused" => Some(Ink::Cold),
+            "warming" | "unknown" | "doubtful" | "not-ready" | "no-allocatable" => {
+                Some(Ink::Warning)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Screen {
     /// A screen of this width without colours.
     pub(crate) const fn plain(width: usize) -> Self {
@@ -59,14 +73,7 @@ impl Screen {
 
     /// Paints a text in the colour of a node's class, which its code names.
     pub(crate) fn paint_class(self, code: Option<&str>, text: &str) -> String {
-        match code {
-            Some("hot") => self.paint(Ink::Hot, text),
-            Some("cold") => self.paint(Ink::Cold, text),
-            Some("warming" | "unknown" | "doubtful" | "not-ready") => {
-                self.paint(Ink::Warning, text)
-            }
-            _ => text.to_owned(),
-        }
+        self.paint_if(code.and_then(Ink::of_class), text)
     }
 
     /// Writes an empty line, a title and a note on it.
@@ -213,6 +220,16 @@ pub(crate) fn padded(lines: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_node_that_can_take_pods_or_be_emptied_has_the_same_colour() {
+        let screen = Screen { width: 80, colours: true };
+        for class in ["cold", "cold-closed", "underused"] {
+            let painted = screen.paint_class(Some(class), class);
+            assert_eq!(painted, screen.paint(Ink::Cold, class));
+        }
+        assert_eq!(screen.paint_class(Some("even"), "even"), "even");
+    }
 
     #[test]
     fn control_characters_are_escaped_and_colours_stay() {

@@ -21,7 +21,8 @@ impl Watched {
     }
 
     fn standing(&self) -> [(&'static str, usize); 3] {
-        self.engine.ledger().by_phase(&self.engine.policy().cooldown, self.now)
+        let cooldown = &self.engine.policy().cooldown;
+        self.engine.ledger().by_phase(&self.snapshot(), cooldown, self.now)
     }
 
     fn ending(&self) -> Vec<String> {

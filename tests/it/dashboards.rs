@@ -192,7 +192,7 @@ fn a_standby_exposes_no_plan_and_no_ledger() {
     let mut ledger = engine.ledger().clone();
     let workload = plan.moves[0].ledger_key();
     ledger.rejected(&workload, "uid", Fault::Pod, &policy.cooldown, noon());
-    metrics.ledger(&ledger, &policy.cooldown, noon());
+    metrics.ledger(&ledger, &snapshot, &policy.cooldown, noon());
     for told in [
         "node_class{",
         "kept_pods{",

@@ -582,6 +582,7 @@ fn a_pod_that_waits_for_something_else_takes_no_room() {
             storage-class fast driver=ebs
             storage-class now driver=ebs immediate
             storage-class local driver=kubernetes.io/no-provisioner
+            storage-class usual driver=ebs default
             node n1 system=1
               web*4 cpu=300m uses=1
             node n2 system=5
@@ -593,7 +594,7 @@ fn a_pod_that_waits_for_something_else_takes_no_room() {
         text(&cluster.plan(EVEN))
     };
     // It takes all of n2, so replacements go to n3.
-    for room in ["", "unbound=fast", "unbound=fast selected=n2"] {
+    for room in ["", "unbound=fast", "unbound=fast selected=n2", "unbound=?"] {
         let plan = answer(room);
         assert!(plan.contains("move web-1 from n1 to n3"), "{room}: {plan}");
     }
@@ -604,6 +605,7 @@ fn a_pod_that_waits_for_something_else_takes_no_room() {
         // It may get what it waits for, or not.
         "unbound=now",
         "unbound=local",
+        "unbound=-",
         "devices",
         "gang=train",
     ];

@@ -1,9 +1,16 @@
 //! `evenkeel doctor`: one thing is wrong in each cluster, and one line says so.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use axum::Router;
+use axum::http::{StatusCode, Uri};
 use evenkeel::decide::doctor::{Diagnosis, Severity};
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::snapshot::facts::Skipped;
 use evenkeel::model::snapshot::objects::ObjectKind;
+use serde_json::json;
+use tokio::net::TcpListener;
 
 use crate::it::support::{Cluster, EVEN, noon, parse};
 
@@ -197,4 +204,70 @@ fn an_object_that_cannot_be_read_is_named() {
     let found = all.iter().find(|d| d.check == "objects").unwrap();
     assert_eq!(found.severity, Severity::Warning);
     assert!(found.message.contains("shop/odd"), "{found:?}");
+}
+
+/// Runs the program with a policy on standard input.
+fn with_policy(arguments: &[&str]) -> String {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    program.args(arguments).args(["--policy", "-"]).env_remove("EVENKEEL_POLICY");
+    program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = program.current_dir(env!("CARGO_MANIFEST_DIR")).spawn().unwrap();
+    let policy = format!(
+        "apiVersion: evenkeel/v1alpha1\nkind: Policy\nsteering: {{taintHot: true}}\n{EVEN}"
+    );
+    running.stdin.take().unwrap().write_all(policy.as_bytes()).unwrap();
+    let output = running.wait_with_output().unwrap();
+    let [out, errors] = [output.stdout, output.stderr].map(|o| String::from_utf8(o).unwrap());
+    format!("{out}{errors}")
+}
+
+#[test]
+fn a_policy_on_standard_input_is_read_once() {
+    let page = with_policy(&["doctor", "--from", "examples/late-nodes.yaml"]);
+    assert!(page.contains("every object was read"), "{page}");
+    let page = with_policy(&["plan", "--from", "-"]);
+    assert!(page.contains("found - twice, expected a file"), "{page}");
+}
+
+/// An API server that allows everything except to patch nodes, and lists nothing.
+async fn without_taints() -> String {
+    let router = Router::new().fallback(async |uri: Uri, body: String| {
+        if uri.path() == "/version" {
+            let version = json!({"major": "1", "minor": "34", "gitVersion": "v1.34.0",
+                "gitCommit": "", "gitTreeState": "", "buildDate": "", "goVersion": "",
+                "compiler": "", "platform": ""});
+            return (StatusCode::OK, version.to_string());
+        }
+        if !uri.path().ends_with("accessreviews") {
+            return (StatusCode::NOT_FOUND, "{}".to_owned());
+        }
+        let allowed = !(body.contains("\"nodes\"") && body.contains("\"patch\""));
+        (StatusCode::CREATED, json!({"spec": {}, "status": {"allowed": allowed}}).to_string())
+    });
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let path = format!("{}/without-taints-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    let config = format!(
+        "{{apiVersion: v1, kind: Config, current-context: c,\n\
+         contexts: [{{name: c, context: {{cluster: c, user: u}}}}],\n\
+         users: [{{name: u, user: {{}}}}],\n\
+         clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]}}"
+    );
+    std::fs::write(&path, config).unwrap();
+    path
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mode_that_never_taints_needs_no_right_to_taint() {
+    let kubeconfig = without_taints().await;
+    for (flag, missing) in [("--exact=false", true), ("--exact", false)] {
+        let arguments = ["doctor", flag, "--kubeconfig", &kubeconfig].map(str::to_owned);
+        let page = tokio::task::spawn_blocking(move || {
+            with_policy(&arguments.each_ref().map(String::as_str))
+        });
+        let page = page.await.unwrap();
+        assert_eq!(page.contains("may not patch nodes"), missing, "{page}");
+        assert_eq!(page.contains("has all "), !missing, "{page}");
+    }
 }

@@ -172,7 +172,7 @@ fn a_ledger_has_room_for_thirty_evictions_a_minute_during_a_rest_of_six_hours() 
         }
         let snapshot = cluster.snapshot(&policy);
         let soon = at + SignedDuration::from_secs(30);
-        let settled = ledger.settle(&snapshot, |_| Some(false), &policy.cooldown, soon);
+        let settled = ledger.settle(&snapshot, |_| Some(false), &policy.cooldown, None, soon).0;
         assert_eq!(settled.len(), 30);
         replaced.push(snapshot);
     }
@@ -189,7 +189,7 @@ fn a_ledger_has_room_for_thirty_evictions_a_minute_during_a_rest_of_six_hours() 
         assert!(rest.is_some(), "a replacement may be evicted");
     }
     let snapshot = workloads(0..0).snapshot(&policy);
-    ledger.settle(&snapshot, |_| Some(false), &policy.cooldown, after(19 * 3600));
+    ledger.settle(&snapshot, |_| Some(false), &policy.cooldown, None, after(19 * 3600));
     let learned = Ledger::default().with_starts(starts);
     assert_eq!(ledger, learned, "nothing else is left after two rests");
 }
@@ -229,7 +229,7 @@ fn a_count_of_bad_landings_at_its_limit_does_not_overflow() {
         "attempt":"2026-11-21T11:00:00Z","foreseen":4294967295}}}"#;
     let mut ledger = Ledger::parse(text).unwrap();
     let settled =
-        ledger.settle(&cluster.snapshot(&policy), |_| Some(true), &policy.cooldown, noon());
+        ledger.settle(&cluster.snapshot(&policy), |_| Some(true), &policy.cooldown, None, noon()).0;
     assert_eq!(settled[0].ending, Ending::HotNode);
     // Three unlucky moves of four billion do not shorten the rest.
     let written: serde_json::Value = serde_json::from_str(&ledger.write()).unwrap();
@@ -290,7 +290,24 @@ fn old_entries_are_removed() {
     engine.settle(&snapshot, after(30));
     assert_eq!(engine.ledger().entries().len(), 1, "its replacement rests");
     engine.settle(&snapshot, after(2 * 600 + 1));
-    assert!(engine.ledger().entries().is_empty(), "twice the rest has passed");
+    assert!(
+        engine.ledger().entries().is_empty(),
+        "its replacement would be there, and would have rested"
+    );
+}
+
+#[test]
+fn a_late_replacement_rests_although_the_rest_is_short() {
+    let policy = format!("cooldown: {{rest: 1m, cap: 1h}}\n{EVEN}");
+    let mut cluster = Cluster::parse("node n1\n  web*4\nnode n2");
+    let mut engine = Engine::new(parse(&policy), without_fourth(&cluster));
+    let new = cluster.replace("default", "web-4", "n2", after(580));
+    let snapshot = cluster.snapshot(engine.policy());
+    assert_eq!(engine.settle(&snapshot, after(601)).len(), 1);
+    engine.settle(&snapshot, after(610));
+    let pod = snapshot.find_pod("default", &new).unwrap();
+    let rest = engine.ledger().rest(&snapshot, pod, &engine.policy().cooldown, after(610));
+    assert_eq!(rest.map(|rest| rest.left.as_secs()), Some(30));
 }
 
 /// A workload that was scaled a moment ago has many siblings of the same second.

@@ -13,6 +13,7 @@ use evenkeel::model::guard::GuardReport;
 use evenkeel::model::ledger::{Ending, Landed, Ledger, Settled};
 use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
 use evenkeel::model::relief::CycleRelief;
+use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::OwnerKey;
 use evenkeel::model::usage::{EndedHour, Hindsight};
 use evenkeel::policy::{GuardScope, Policy};
@@ -114,7 +115,7 @@ async fn full_metrics() -> Metrics {
         predicted: NodeMinutes::new(60.0).unwrap(),
         achieved: NodeMinutes::new(45.0).unwrap(),
     });
-    metrics.ledger(&Ledger::default(), &policy.cooldown, noon());
+    metrics.ledger(&Ledger::default(), &Snapshot::default(), &policy.cooldown, noon());
     metrics.hindsight(&hindsight());
     metrics.cycle("acted", SignedDuration::from_millis(100));
     metrics.phase(Phase::Decide, SignedDuration::from_millis(10));

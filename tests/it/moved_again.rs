@@ -2,11 +2,11 @@
 //! other come to rest.
 
 use evenkeel::decide::explain::Subject;
-use evenkeel::model::ledger::Ledger;
+use evenkeel::model::ledger::{Aim, Ledger};
 use evenkeel::view::status::facts::LedgerStatus;
 
 use crate::it::support::watched::{EIGHT, Watched};
-use crate::it::support::{EVEN, played};
+use crate::it::support::{Cluster, EVEN, after, noon, parse, played};
 
 /// Pods prefer two nodes, which a burst every two hours makes hot.
 const BURSTS: &str = "
@@ -74,4 +74,70 @@ fn the_status_page_and_explain_name_the_whole_rest_of_a_pod_that_is_moved_again(
     for eviction in evictions {
         assert_eq!(eviction["rests_until"], end.to_string());
     }
+}
+
+/// The ledger after an eviction of web-1 at noon that had been moved three times before.
+fn moved_three_times(more: &str) -> Ledger {
+    let policy = parse(EVEN);
+    let snapshot = Cluster::parse(EIGHT).snapshot(&policy);
+    let mut ledger = Ledger::default();
+    let pod = snapshot.find_pod("default", "web-1").unwrap();
+    ledger.intend(&snapshot, pod, Aim::Move, &[], noon());
+    ledger.evicted("uid-default-web-1");
+    let again = ledger.write().replace(r#""state":"#, r#""again":3,"state":"#);
+    Ledger::parse(&again.replace(r#""resting":{}"#, &format!(r#""resting":{{{more}}}"#))).unwrap()
+}
+
+#[test]
+fn of_the_rests_of_a_pod_and_of_its_workload_the_later_counts() {
+    for (until, rests) in [("12:05", 80), ("13:30", 90)] {
+        let streak = format!(
+            r#""default/Deployment/web":{{"useless":1,"until":"2026-11-21T{until}:00Z",
+                "attempt":"2026-11-21T11:00:00Z"}}"#
+        );
+        let mut watched = Watched::new(EIGHT, EVEN, moved_three_times(&streak));
+        let new = watched.cluster.replace("default", "web-1", "n2", noon());
+        watched.engine.settle(&watched.snapshot(), noon());
+        let (snapshot, engine) = (watched.snapshot(), &watched.engine);
+        let pod = snapshot.find_pod("default", &new).unwrap();
+        let rest = engine.ledger().rest(&snapshot, pod, &engine.policy().cooldown, noon());
+        assert_eq!(rest.unwrap().left.as_mins(), rests);
+    }
+}
+
+#[test]
+fn an_eviction_rests_in_metrics_and_pages_as_long_as_its_replacement_does() {
+    let mut watched = Watched::new(EIGHT, EVEN, moved_three_times(""));
+    let explained = |watched: &Watched| {
+        let subject = Subject::Workload("default/web".to_owned());
+        let explained = watched.engine.explain(&watched.snapshot(), &subject, watched.now).unwrap();
+        serde_json::json!(explained)["ledger"]["evictions"][0]["rests_until"].clone()
+    };
+    let resting = |watched: &Watched| {
+        let (ledger, cooldown) = (watched.engine.ledger(), &watched.engine.policy().cooldown);
+        ledger.by_phase(&watched.snapshot(), cooldown, watched.now)[1].1
+    };
+    assert!(explained(&watched).is_null(), "nothing replaces the pod yet");
+    watched.cluster.replace("default", "web-1", "n2", after(1));
+    watched.pass(60);
+    assert_eq!((watched.endings.len(), resting(&watched)), (1, 1));
+    assert!(explained(&watched).is_string());
+    watched.pass(79 * 60 - 15);
+    assert_eq!(resting(&watched), 1, "ten minutes doubled three times");
+    watched.pass(30);
+    assert_eq!(resting(&watched), 0);
+}
+
+#[test]
+fn a_finished_pod_that_is_cleared_away_awaits_no_replacement_and_does_not_rest() {
+    let watched = Watched::new(EIGHT, EVEN, Ledger::default());
+    let (snapshot, cooldown) = (watched.snapshot(), &watched.engine.policy().cooldown);
+    let mut ledger = Ledger::default();
+    let pod = snapshot.find_pod("default", "web-1").unwrap();
+    ledger.intend(&snapshot, pod, Aim::Clear, &[], noon());
+    ledger.evicted("uid-default-web-1");
+    assert_eq!(LedgerStatus::of(&ledger, &snapshot, cooldown, noon()).open, 0);
+    ledger.settle(&snapshot, |_| None, cooldown, None, noon());
+    let phases = ledger.by_phase(&snapshot, cooldown, noon());
+    assert_eq!(phases, [("open", 0), ("resting", 0), ("settled", 1)]);
 }

@@ -110,6 +110,20 @@ fn a_stateful_set_keeps_its_pods_with_any_names() {
     }
 }
 
+/// As where usage of the hours before the recording is replayed.
+#[test]
+fn a_pod_that_became_ready_after_the_start_is_ready_from_the_start() {
+    let mut set = set(2);
+    set["spec"]["minReadySeconds"] = json!(30);
+    let pods = [("web-1", "b"), ("web-2", "a")].map(|(name, node)| {
+        let [mut pod, usage] = pod(name, "StatefulSet/web", node);
+        pod["status"]["conditions"][0]["lastTransitionTime"] = json!("2026-11-21T20:00:00Z");
+        [pod, usage]
+    });
+    let trace = run(&[with(pods.concat()), vec![set]].concat(), POLICY);
+    assert!(!trace.refusals.contains_key("waits-in-order"), "{:?}", trace.refusals);
+}
+
 #[test]
 fn a_stateful_set_recreates_a_pod_that_was_being_deleted_unless_it_wants_fewer() {
     for (replicas, total) in [(2, 2), (1, 1)] {
@@ -264,4 +278,18 @@ fn a_report_needs_a_file() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("--html: found -, expected a file"), "{error}");
+}
+
+#[test]
+fn an_earlier_report_stays_until_the_new_one_is_complete() {
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    let (path, earlier) = (format!("{folder}/report.html"), format!("{folder}/earlier.html"));
+    let _ = std::fs::remove_file(&earlier);
+    std::fs::write(&path, "earlier").unwrap();
+    // A second name of the same file shows whether it is written or replaced.
+    std::fs::hard_link(&path, &earlier).unwrap();
+    let output = program(&["simulate", "--duration", "5m", "--html", &path]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "earlier");
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("<!DOCTYPE html>"));
 }

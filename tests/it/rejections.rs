@@ -207,7 +207,7 @@ fn rejections_are_bounded_and_those_of_pods_that_are_gone_are_forgotten() {
     assert!(!ledger.size().is_full(0));
     assert_eq!(Ledger::parse(&written).unwrap(), ledger);
     let snapshot = answered.cluster.snapshot(answered.engine.policy());
-    ledger.settle(&snapshot, |_| Some(false), &cooldown, noon());
+    ledger.settle(&snapshot, |_| Some(false), &cooldown, None, noon());
     assert_eq!(ledger, Ledger::default());
 }
 

@@ -315,8 +315,7 @@ impl Engine {
         let guards = |workload: &OwnerKey| halt::guard_signal(&self.guards, workload, now);
         let ramp = self.policy.ramp.map(|ramp| RampRule { watch: ramp.watch, guards: &guards });
         let snapshot = observed.snapshot;
-        let (settled, facts) =
-            self.ledger.settle_with_facts(snapshot, is_hot, cooldown, ramp.as_ref(), now);
+        let (settled, facts) = self.ledger.settle(snapshot, is_hot, cooldown, ramp.as_ref(), now);
         self.keep(facts);
         settled
     }

@@ -225,8 +225,7 @@ impl Ledger {
     /// evicted lately although it still seems to run.
     pub fn is_under_way(&self, uid: &str, cooldown: &Cooldown, now: Timestamp) -> bool {
         self.entries.iter().any(|e| {
-            let settled = matches!(e.state, State::Settled(_));
-            e.uid == uid && (!settled || now.duration_since(e.at) < cooldown.rest)
+            e.uid == uid && (!e.state.is_settled() || now.duration_since(e.at) < cooldown.rest)
         })
     }
 
@@ -235,11 +234,15 @@ impl Ledger {
         self.entries.retain(|e| e.uid != uid || e.state != State::Intended);
     }
 
-    /// Returns the number of evicted pods of a workload whose replacements are not known to be
-    /// Ready.
+    /// Returns the evictions whose replacements are not known to be Ready.
+    pub fn unreplaced(&self) -> impl Iterator<Item = &Entry> {
+        self.replacing().filter(|e| e.state != State::Watched)
+    }
+
+    /// Returns the number of evicted pods of a workload that nothing replaces yet.
     pub fn away(&self, workload: &OwnerKey) -> u32 {
-        let away = |e: &&Entry| e.workload == *workload && e.state != State::Watched;
-        u32::try_from(self.replacing().filter(away).count()).unwrap_or(u32::MAX)
+        let away = self.unreplaced().filter(|e| e.workload == *workload);
+        u32::try_from(away.count()).unwrap_or(u32::MAX)
     }
 
     /// Returns the number of evictions decided in the minute before `now`.
@@ -265,19 +268,20 @@ impl Ledger {
         if pod.finished() {
             return None;
         }
-        // The rest of the whole workload goes first, because it is at least as long.
-        if let Some(streak) = self.streaks.get(&key).filter(|s| s.until > now) {
-            let useless = RestCause::Ineffective(streak.moves);
-            let cause = streak.decline.map_or(useless, RestCause::GotWorse);
-            return Some(cause.until(streak.until, now));
-        }
-        // From the later of both times: a replacement may be created long after the eviction.
-        let until = |e: &Entry| e.at.max(pod.created).saturating_add(e.rest_of(pod, cooldown)).ok();
         let replaces = self.entries.iter().filter(|e| e.workload == key && e.is_replaced_by(pod));
         let short = self.rests.is_replacement(&key, pod.created);
-        let short = short.then(|| pod.created.saturating_add(cooldown.rest).ok());
-        let until = replaces.filter_map(until).chain(short.flatten()).max()?;
-        (until > now).then(|| RestCause::Replacement.until(until, now))
+        let short =
+            short.then(|| pod.created.saturating_add(cooldown.rest).unwrap_or(Timestamp::MAX));
+        let until = replaces.map(|e| e.rest_end(pod, cooldown)).chain(short).max();
+        let of_pod = until.map(|until| RestCause::Replacement.until(until, now));
+        let of_workload = self.streaks.get(&key).map(|streak| {
+            let useless = RestCause::Ineffective(streak.moves);
+            streak.decline.map_or(useless, RestCause::GotWorse).until(streak.until, now)
+        });
+        // A pod that was moved several times may rest longer than its workload. Of equal rests
+        // that of the workload counts.
+        let rests = of_pod.into_iter().chain(of_workload);
+        rests.max_by_key(|rest| rest.left).filter(|rest| rest.left.is_positive())
     }
 
     fn remember(

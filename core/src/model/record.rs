@@ -1,6 +1,7 @@
-//! The record: one line of JSON for each eviction, refusal and outcome.
+//! The record: one line of JSON for each eviction, refusal, outcome, approval and relief, and for
+//! each time that a guard begins or ceases to stop evictions.
 //!
-//! A line is an event of CloudEvents 1.0 in its JSON format. Its id follows from the eviction, so a
+//! A line is an event of CloudEvents 1.0 in its JSON format. Its id follows from the fact, so a
 //! line that is written twice has one id.
 
 use jiff::Timestamp;
@@ -238,7 +239,7 @@ impl RecordLine {
     /// Reads a line. Types and attributes that are not known are accepted.
     ///
     /// Returns an error if the text is not a CloudEvent of a supported version, or if the details
-    /// of a known type cannot be read.
+    /// of an eviction, a refusal or an outcome cannot be read.
     pub fn parse(text: &str) -> Result<Self, LineError> {
         let line: RecordLine = serde_json::from_str(text)?;
         if line.specversion != SPEC_VERSION {

@@ -100,6 +100,10 @@ pub struct Readings {
     pub elsewhere: BTreeMap<(String, String), Vec<(String, Sample)>>,
     /// The names of the containers that samples cover.
     pub containers: ContainerNames,
+    /// The newest time at which samples of a node contradict each other.
+    pub contradicted_nodes: BTreeMap<String, Timestamp>,
+    /// The same of a pod, by namespace and name.
+    pub contradicted_pods: BTreeMap<(String, String), Timestamp>,
     /// Why the sample of a node cannot be read.
     pub unreadable_nodes: BTreeMap<String, Arc<str>>,
     /// Why the sample of a pod cannot be read, by namespace and name.
@@ -239,7 +243,7 @@ impl Usage {
         self.pods.get(id.0).map(PodUsage::on_node).unwrap_or_default()
     }
 
-    /// Returns the usage of a pod, if known or estimated.
+    /// Returns the usage of a pod, if known, estimated or assumed.
     pub fn pod(&self, id: PodId) -> Option<Measure> {
         match self.pods.get(id.0) {
             Some(PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Assumed(used)) => {

@@ -45,6 +45,9 @@ pub struct UsagePolicy {
 }
 
 impl UsagePolicy {
+    /// The default of `staleAfter`.
+    pub const STALE_AFTER: SignedDuration = SignedDuration::from_secs(90);
+
     /// Returns true if Prometheus is the source or the fallback.
     pub fn reads_prometheus(&self) -> bool {
         [Some(self.source), self.fallback].contains(&Some(SourceKind::Prometheus))
@@ -162,7 +165,7 @@ pub(super) fn usage() -> Section<UsagePolicy> {
         poll: SignedDuration::from_secs(15),
         window: SignedDuration::from_mins(5),
         smoothing: Smoothing::Trend,
-        stale_after: SignedDuration::from_secs(90),
+        stale_after: UsagePolicy::STALE_AFTER,
         min_samples: 3,
         ahead: None,
         look_ahead: LOOK_AHEAD,

@@ -216,11 +216,7 @@ impl SimulatedCluster {
     ) -> Name {
         let name = (facts.namespace.clone(), facts.name.clone());
         let budgets = self.budgets.iter().enumerate();
-        let covering = budgets.filter(|(_, budget)| {
-            let selector = budget.facts.selector.as_ref();
-            budget.facts.namespace == facts.namespace
-                && selector.is_some_and(|selector| selector.matches(&facts.labels))
-        });
+        let covering = budgets.filter(|(_, budget)| budget.facts.covers(&facts));
         let budgets = covering.map(|(position, _)| position).collect();
         self.serial += 1;
         self.apply(Object::Pod(Box::new(facts.clone())));

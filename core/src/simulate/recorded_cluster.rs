@@ -140,6 +140,9 @@ fn at_start(cluster: &SimulatedCluster, pod: &Pod, replay: Option<&Replay>) -> P
     facts.created = not_late(cluster, facts.created);
     facts.started = facts.started.map(|at| not_late(cluster, at));
     facts.running_since = facts.running_since.map(|at| not_late(cluster, at));
+    for condition in &mut facts.conditions {
+        condition.since = condition.since.map(|at| not_late(cluster, at));
+    }
     let node = replay.and_then(|replay| replay.node_of(pod));
     if let Some(node) = node.filter(|node| pod.stays() && cluster.nodes.contains_key(*node)) {
         facts.node = facts.node.map(|_| node.to_owned());

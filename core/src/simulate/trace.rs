@@ -81,8 +81,8 @@ impl From<TraceBand> for TargetBand {
 pub struct NodeTrace {
     /// Its name.
     pub name: String,
-    /// Real usage of each resource at each step as a share of allocatable; `None` while the node
-    /// did not exist.
+    /// Real usage of each resource at each step as a share of allocatable; `None` before the
+    /// node joins and while it is down.
     pub actual: BTreeMap<String, Vec<Option<Ratio>>>,
     /// Requests of each resource at each step.
     pub requests: BTreeMap<String, Vec<Option<Ratio>>>,

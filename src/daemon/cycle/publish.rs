@@ -66,7 +66,7 @@ impl Cycle<'_> {
         let (ledger, cooldown) = (self.engine.ledger(), &self.engine.policy().cooldown);
         let outcome = report::cycle(plan, outcomes, dry, took);
         self.daemon.approvals.made += outcomes.iter().filter(|o| o.is_made()).count();
-        self.daemon.metrics.ledger(ledger, cooldown, now);
+        self.daemon.metrics.ledger(ledger, snapshot, cooldown, now);
         self.daemon.metrics.hindsight(&self.engine.hindsight());
         self.daemon.metrics.retain_nodes(snapshot);
         self.daemon.metrics.cycle(outcome, took);

@@ -44,15 +44,15 @@ impl ExplanationText<'_> {
     /// The nodes to list, in their order. Nodes that may win and the pod's own node come before the
     /// others.
     fn shown_candidates<'n>(&self, nodes: &'n [FittingNode]) -> Vec<&'n FittingNode> {
-        let (mut candidates, others): (Vec<&FittingNode>, Vec<&FittingNode>) =
-            nodes.iter().partition(|fit| fit.chance > Ratio::ZERO || fit.home);
+        let (mut candidates, others): (Vec<_>, Vec<_>) =
+            nodes.iter().enumerate().partition(|(_, fit)| fit.chance > Ratio::ZERO || fit.home);
         let (most, _) = self.shown(candidates.len(), 2 * MOST_NODES);
         candidates.truncate(most);
         let room = MOST_NODES.saturating_sub(candidates.len()).max(2);
         let (most, _) = self.shown(others.len(), room);
         candidates.extend(&others[..most]);
-        candidates.sort_by_key(|fit| nodes.iter().position(|other| other.node == fit.node));
-        candidates
+        candidates.sort_by_key(|(position, _)| *position);
+        candidates.into_iter().map(|(_, fit)| fit).collect()
     }
 }
 

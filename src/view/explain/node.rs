@@ -78,12 +78,7 @@ impl ExplanationText<'_> {
     }
 
     fn view(&self, f: &mut fmt::Formatter<'_>, view: &StrategyView) -> fmt::Result {
-        let ink = match view.class.code {
-            "hot" => Some(Ink::Hot),
-            "cold" | "underused" => Some(Ink::Cold),
-            "warming" | "unknown" | "doubtful" | "not-ready" => Some(Ink::Warning),
-            _ => None,
-        };
+        let ink = Ink::of_class(view.class.code);
         let sentence = view.class.message.trim_start_matches("hot: ");
         let text = format!("{}: {sentence}", view.class.code);
         self.screen.beside(f, &format!("{}  ", view.strategy), &text, ink)?;

@@ -197,15 +197,15 @@ impl PlanText<'_> {
     /// The nodes that take no part in moves, grouped by the reason.
     pub(super) fn excluded(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        // Two strategies can exclude a node for the same reason.
+        let mut seen = BTreeSet::new();
         let mut strategies = BTreeSet::new();
         for verdict in self.plan.nodes.iter().filter(|v| is_excluded(&v.class)) {
             strategies.insert(verdict.strategy);
             let class = verdict.class.to_string();
             let reason = class.trim_start_matches("left alone: ").to_owned();
-            let nodes = reasons.entry(reason).or_default();
-            // Two strategies can exclude a node for the same reason.
-            if !nodes.contains(&verdict.node.as_str()) {
-                nodes.push(&verdict.node);
+            if seen.insert((reason.clone(), &verdict.node)) {
+                reasons.entry(reason).or_default().push(&verdict.node);
             }
         }
         if reasons.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::model::plan::{Balance, Class, Note, Verdict};
+use crate::model::plan::{Balance, Class, NodePicture, Note, Verdict};
 use crate::policy::LowNodeUtilization;
 use crate::values::Ratio;
 use crate::values::text::{agree, are, count, list};
@@ -53,13 +53,13 @@ impl PlanText<'_> {
         if let Some(halt) = &self.plan.halted {
             return format!("no pods considered: {halt}");
         }
-        let hot: Vec<&Verdict> =
-            self.plan.nodes.iter().filter(|verdict| verdict.class.is_hot()).collect();
-        let stay_hot: Vec<&str> = hot
-            .iter()
-            .filter(|verdict| !self.cools(verdict))
-            .map(|verdict| verdict.node.as_str())
-            .collect();
+        // Several strategies may judge the same node.
+        let hot = self.named(Class::is_hot);
+        let verdicts = self.plan.nodes.iter().filter(|verdict| verdict.class.is_hot());
+        let after = self.plan.after.nodes.iter();
+        let after: BTreeMap<&str, &NodePicture> =
+            after.map(|node| (node.name.as_str(), node)).collect();
+        let stay_hot = distinct(verdicts.filter(|verdict| !self.cools(verdict, &after)));
         if self.plan.moves.is_empty() {
             return self.without_moves(&stay_hot);
         }
@@ -74,9 +74,10 @@ impl PlanText<'_> {
         }
         let why = self.most_frequent_refusal(&stay_hot);
         if cooled == 0 {
-            let relieved = hot.iter().map(|verdict| verdict.node.as_str());
-            let relieved: BTreeSet<&str> = relieved.filter(|node| self.relieves(node)).collect();
-            return match relieved.len() {
+            // A node is relieved if a pod leaves it.
+            let left: BTreeSet<&str> =
+                self.plan.moves.iter().map(|planned| planned.node.as_str()).collect();
+            return match hot.iter().filter(|node| left.contains(*node)).count() {
                 0 => format!("{moves} would not relieve {all}{why}"),
                 of if of == hot.len() => {
                     format!("{moves} would relieve {all}, but bring none below target{why}")
@@ -89,11 +90,6 @@ impl PlanText<'_> {
         let stay = agree(stay_hot.len(), "stays", "stay");
         let names = list(&stay_hot, MOST_NAMES);
         format!("{moves} would bring {cooled} of {all} below target; {names} {stay} hot{why}")
-    }
-
-    /// Whether a pod leaves the node.
-    fn relieves(&self, node: &str) -> bool {
-        self.plan.moves.iter().any(|planned| planned.node == node)
     }
 
     /// The number of moves, with the strategies unless all are known to be for hot nodes.
@@ -112,11 +108,12 @@ impl PlanText<'_> {
     /// The refusal that keeps most pods on these nodes.
     fn most_frequent_refusal(&self, nodes: &[&str]) -> String {
         let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
+        let nodes: BTreeSet<&str> = nodes.iter().copied().collect();
         let kept = self.plan.kept.iter();
         let relieving = kept.filter(|kept| {
             kept.strategy == LowNodeUtilization::NAME && !kept.refusal.needs_approval()
         });
-        for kept in relieving.filter(|kept| nodes.contains(&kept.node.as_str())) {
+        for kept in relieving.filter(|kept| nodes.contains(kept.node.as_str())) {
             let key = (kept.refusal.is_temporary(), kept.refusal.code());
             *counts.entry(key).or_default() += 1;
         }
@@ -204,9 +201,7 @@ impl PlanText<'_> {
 
     /// The nodes of some classes.
     fn named(&self, wanted: fn(&Class) -> bool) -> Vec<&str> {
-        let nodes = self.plan.nodes.iter();
-        let nodes = nodes.filter(|verdict| wanted(&verdict.class));
-        nodes.map(|verdict| verdict.node.as_str()).collect()
+        distinct(self.plan.nodes.iter().filter(|verdict| wanted(&verdict.class)))
     }
 
     /// The notes of the strategies; with several pools each names its own.
@@ -220,12 +215,11 @@ impl PlanText<'_> {
     }
 
     /// Whether a hot node ends at or below each of its known targets.
-    fn cools(&self, verdict: &Verdict) -> bool {
+    fn cools(&self, verdict: &Verdict, after: &BTreeMap<&str, &NodePicture>) -> bool {
         let Class::Hot { resource, target, .. } = &verdict.class else {
             return false;
         };
-        let mut after = self.plan.after.nodes.iter();
-        let Some(after) = after.find(|node| node.name == verdict.node) else {
+        let Some(after) = after.get(verdict.node.as_str()) else {
             return false;
         };
         let others = self.bounds().map(|pool| pool.targets.as_slice());
@@ -236,6 +230,13 @@ impl PlanText<'_> {
             .chain(targets)
             .all(|(name, target)| after.is_at_most(name, target))
     }
+}
+
+/// The nodes of verdicts, each once, in the order of the first.
+fn distinct<'p>(verdicts: impl Iterator<Item = &'p Verdict>) -> Vec<&'p str> {
+    let mut seen = BTreeSet::new();
+    let names = verdicts.map(|verdict| verdict.node.as_str());
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 /// The number of pods per strategy.

@@ -477,6 +477,20 @@ fn the_list_of_moves_says_what_becomes_of_the_pod() {
 }
 
 #[test]
+fn the_summary_counts_a_node_once_however_many_strategies_find_it_hot() {
+    let one = busy();
+    let twice = |plan: &Plan| {
+        let nodes = [&plan.nodes[..], &plan.nodes[..]].concat();
+        Plan { nodes, ..plan.clone() }
+    };
+    assert_eq!(summary(&twice(&one)), summary(&one));
+    let stays = Plan { after: one.before.clone(), ..one };
+    assert_eq!(summary(&twice(&stays)), summary(&stays));
+    let kept = Plan { moves: Vec::new(), ..stays };
+    assert_eq!(summary(&twice(&kept)), summary(&kept));
+}
+
+#[test]
 fn the_summary_says_what_the_plan_achieves() {
     assert_eq!(summary(&busy()), "1 move would bring 1 of 1 hot node below target");
     let stays = Plan { after: busy().before, ..busy() };

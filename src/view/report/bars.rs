@@ -82,7 +82,7 @@ impl StartEndBars<'_> {
             tr {
                 th title=(node.name) { (label) }
                 td { (bar.svg(self.top, ReferenceMark::Outline)) }
-                td.figure { (figure(before, "?")) " → " (figure(after, "gone")) }
+                td.figure { (figure(before, "?")) " → " (figure(after, "down")) }
                 td.figure { (pods(node)) }
             }
         }

@@ -190,7 +190,7 @@ impl LineChart<'_> {
                     path d={ "M3 " (number(end)) "L13 " (number(y)) } {}
                     text x="17" y=(number(y + 4.0)) {
                         (labels[i])
-                        @if last(self.kind.series(line.node, self.resource)).is_none() { " gone" }
+                        @if last(self.kind.series(line.node, self.resource)).is_none() { " down" }
                     }
                 }
             }
@@ -217,7 +217,7 @@ fn paths<'l>(class: &str, lines: impl Iterator<Item = &'l NodeLine<'l>>) -> Mark
 pub(super) fn tooltip(node: &NodeTrace, kind: ShareKind, resource: &str) -> String {
     let series = kind.series(node, resource);
     let [first, last, peak] = [first(series), last(series), peak(series)]
-        .map(|ratio| ratio.map_or("gone".to_owned(), |ratio| percent(ratio.get())));
+        .map(|ratio| ratio.map_or("down".to_owned(), |ratio| percent(ratio.get())));
     format!("{}: {resource} {first} → {last}, peak {peak}", node.name)
 }
 

@@ -62,7 +62,7 @@ pub(super) fn first(series: &RatioSeries) -> Option<Ratio> {
     series.iter().flatten().next().copied()
 }
 
-/// Returns the last value; `None` if the node was gone at the end.
+/// Returns the last value; `None` if the node was down at the end.
 pub(super) fn last(series: &RatioSeries) -> Option<Ratio> {
     series.last().copied().flatten()
 }

@@ -274,3 +274,9 @@ fn sample_pages_are_written() {
         std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
     }
 }
+
+#[test]
+fn a_node_that_is_down_at_the_end_is_not_called_gone() {
+    let page = html(&[small("gentle.yaml")]);
+    assert!(page.contains(" → down") && !page.contains("gone"));
+}

@@ -1,5 +1,6 @@
 //! The nodes of a simulation: bars for one policy, figures for two.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::decide::engine::balance_report::balance;
@@ -100,13 +101,16 @@ impl SimulationText<'_> {
     fn compared(&self, rows: &[&NodeTrace]) -> Vec<String> {
         let mut table = vec![vec![String::new(), "start".to_owned()]];
         table[0].extend(self.traces.iter().map(|t| t.policy.clone()));
+        let nodes = self.traces.iter().map(|trace| trace.nodes.iter());
+        let traces: Vec<BTreeMap<&str, &NodeTrace>> =
+            nodes.map(|nodes| nodes.map(|node| (node.name.as_str(), node)).collect()).collect();
         for row in rows {
             let mut cells = vec![row.name.clone()];
             cells.push(usage_at(row, Edge::Start));
-            for trace in self.traces {
-                let same = trace.nodes.iter().find(|n| n.name == row.name);
-                cells.push(same.map_or(String::new(), |node| usage_at(node, Edge::End)));
-            }
+            cells.extend(traces.iter().map(|nodes| {
+                let same = nodes.get(row.name.as_str());
+                same.map_or(String::new(), |node| usage_at(node, Edge::End))
+            }));
             table.push(cells);
         }
         Table::new(table).lines()

@@ -295,7 +295,7 @@ pub struct RefusalGroup {
 pub struct LedgerStatus {
     /// Evictions that still matter, the newest first.
     pub entries: Truncated<LedgerEviction>,
-    /// The number of evictions that are not settled yet.
+    /// The number of evictions whose replacements are not known to be Ready.
     pub open: usize,
     /// Workloads in cooldown because their moves did not help, the longest cooldown first.
     pub resting: Truncated<RestingWorkload>,

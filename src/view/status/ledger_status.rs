@@ -13,8 +13,8 @@ use super::facts::{LedgerEviction, LedgerStatus, RejectedPod, RestingWorkload, T
 const MOST_ENTRIES: usize = 200;
 const MOST_RESTING: usize = 100;
 
-/// The node and the creation time of each replacement, by the pod's UID.
-type Replacements<'s> = BTreeMap<&'s str, (Option<&'s str>, Timestamp)>;
+/// The node of each replacement, by the pod's UID.
+type Replacements<'s> = BTreeMap<&'s str, &'s str>;
 
 impl LedgerStatus {
     /// Summarises the ledger. The snapshot gives the replacements' nodes and may be slightly older
@@ -22,19 +22,17 @@ impl LedgerStatus {
     pub fn of(ledger: &Ledger, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) -> Self {
         let newest: Vec<&Entry> = ledger.entries().iter().rev().take(MOST_ENTRIES).collect();
         let replacements = replacements(&newest, snapshot);
+        let rests_until =
+            |entry: &Entry| entry.rests_until(snapshot, cooldown).filter(|until| *until > now);
         LedgerStatus {
             entries: Truncated {
                 items: newest
                     .iter()
-                    .map(|entry| eviction(entry, &replacements, cooldown, now))
+                    .map(|entry| eviction(entry, &replacements, rests_until(entry)))
                     .collect(),
                 more: ledger.entries().len() - newest.len(),
             },
-            open: ledger
-                .entries()
-                .iter()
-                .filter(|entry| !matches!(entry.state, State::Watched | State::Settled(_)))
-                .count(),
+            open: ledger.unreplaced().count(),
             resting: Truncated::first(MOST_RESTING, resting(ledger, now)),
             rejected: Truncated::first(MOST_RESTING, rejected(ledger, snapshot, now)),
         }
@@ -48,28 +46,21 @@ fn replacements<'s>(entries: &[&Entry], snapshot: &'s Snapshot) -> Replacements<
         .pods
         .iter()
         .filter(|pod| uids.contains(pod.uid.as_str()))
-        .map(|pod| {
-            let node = pod.node.map(|node| snapshot.node(node).name.as_str());
-            (pod.uid.as_str(), (node, pod.created))
-        })
+        .filter_map(|pod| Some((pod.uid.as_str(), snapshot.node(pod.node?).name.as_str())))
         .collect()
 }
 
 fn eviction(
     entry: &Entry,
     replacements: &Replacements<'_>,
-    cooldown: &Cooldown,
-    now: Timestamp,
+    rests_until: Option<Timestamp>,
 ) -> LedgerEviction {
     let replacement = entry.replacement.as_deref().and_then(|uid| replacements.get(uid));
-    let rests_until = replacement
-        .and_then(|(_, created)| entry.rests_until(Some(*created), cooldown))
-        .filter(|until| *until > now);
     LedgerEviction {
         workload: entry.workload.to_string(),
         pod: entry.pod.clone(),
         from: entry.node.clone(),
-        to: replacement.and_then(|(node, _)| node.map(str::to_owned)),
+        to: replacement.map(|node| (*node).to_owned()),
         at: entry.at,
         state: entry.state.code(),
         message: message(entry.state),

@@ -6,7 +6,8 @@
 //! - node: `attach=ebs:2` (driver ebs attaches at most two volumes), `drivers=ebs,nfs` (without a
 //!   limit; `drivers=` for a CSINode without drivers)
 //! - pod: `volume=ebs` (a claim of its own, bound to a volume of this driver), `ephemeral=fast` (a
-//!   generic ephemeral volume of this class; `-` for no class, `?` for the default one),
+//!   generic ephemeral volume of this class; `-` for no class, `?` for the default one, also in
+//!   `unbound=`),
 //!   `inline=secrets` (an inline volume of this CSI driver),
 //!   `claim` (a claim that does not exist), `unbound=fast` (a claim of its own, without a volume
 //!   yet; with `selected=n3` the scheduler has chosen that node for it), `shares=ebs` (the claim
@@ -58,16 +59,19 @@ pub(super) fn claims(words: &Words<'_>, pod: &str) -> Vec<String> {
     }
 }
 
+/// Returns the class that a claim names: `-` is no class, and `?` the default one.
+fn class_name(text: &str) -> Option<String> {
+    match text {
+        "?" => None,
+        "-" => Some(String::new()),
+        class => Some(class.to_owned()),
+    }
+}
+
 pub(super) fn ephemeral(words: &Words<'_>, pod: &str) -> Vec<EphemeralClaim> {
     let class = words.get("ephemeral");
-    let claim = class.map(|class| EphemeralClaim {
-        name: format!("{pod}-scratch"),
-        class: match class {
-            "?" => None,
-            "-" => Some(String::new()),
-            class => Some(class.to_owned()),
-        },
-    });
+    let claim = class
+        .map(|class| EphemeralClaim { name: format!("{pod}-scratch"), class: class_name(class) });
     claim.into_iter().collect()
 }
 
@@ -75,7 +79,7 @@ pub(super) fn ephemeral(words: &Words<'_>, pod: &str) -> Vec<EphemeralClaim> {
 pub(super) fn bound(words: &Words<'_>, pod: &PodFacts) -> Vec<Object> {
     if let Some(class) = words.get("unbound") {
         let claim = Claim {
-            class: Some(class.to_owned()),
+            class: class_name(class),
             selected_node: words.get("selected").map(str::to_owned),
             ..Claim::default()
         };

@@ -38,13 +38,13 @@ pub struct PastEviction {
     pub from: String,
     /// The node of its replacement, if that is known and still exists.
     pub to: Option<String>,
-    /// The aim: `move`, `renew` or `clear`.
+    /// The aim: `move`, `renew`, `clear` or `open`.
     pub aim: &'static str,
     /// The state: `intended`, `deferred`, `evicted`, `watched`, or the code of its ending.
     pub code: &'static str,
     /// The state as a sentence.
     pub message: String,
-    /// Until when the replacement rests.
+    /// Until when the replacement rests; `None` if no pod replaces this one.
     pub rests_until: Option<Timestamp>,
 }
 
@@ -99,8 +99,6 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
         State::Watched => State::WATCHED.to_owned(),
         State::Settled(ending) => ending.to_string(),
     };
-    let rests = entry.aim != Aim::Clear;
-    let created = replacement.map(|pod| pod.created);
     PastEviction {
         at: entry.at,
         pod: entry.pod.clone(),
@@ -123,8 +121,6 @@ fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
         },
         code: entry.state.code(),
         message,
-        rests_until: rests
-            .then(|| entry.rests_until(created, &case.world.policy.cooldown))
-            .flatten(),
+        rests_until: entry.rests_until(snapshot, &case.world.policy.cooldown),
     }
 }

@@ -57,9 +57,7 @@ pub(super) fn hold(snapshot: &Snapshot, pod: &Pod, name: &str) -> Hold {
 }
 
 fn is_provisioned(snapshot: &Snapshot, claim: &Claim) -> bool {
-    let class = claim.class.as_ref();
-    let class = class.and_then(|name| snapshot.storage_classes.get(name));
-    class.is_some_and(StorageClass::provisions)
+    snapshot.class_of_claim(claim).is_some_and(StorageClass::provisions)
 }
 
 /// Returns why a pod could not start with one of its claims.
@@ -107,16 +105,13 @@ fn of_volume(
     }
 }
 
-/// Only a claim whose class waits for a pod may be unbound (`IsDelayBindingMode`). Admission gives
-/// a claim the default class, so one without a class has none.
+/// Only a claim whose class waits for a pod may be unbound (`IsDelayBindingMode`).
 fn unbound(snapshot: &Snapshot, claim: &Claim) -> Option<ClaimFlaw> {
-    let Some(name) = &claim.class else {
-        return Some(ClaimFlaw::Unbound);
-    };
-    match snapshot.storage_classes.get(name) {
-        Some(class) if class.waits => None,
-        Some(_) => Some(ClaimFlaw::Unbound),
-        None => Some(ClaimFlaw::NoClass(name.clone())),
+    let name = claim.class.as_ref().filter(|name| !name.is_empty());
+    match (snapshot.class_of_claim(claim), name) {
+        (Some(class), _) if class.waits => None,
+        (None, Some(name)) => Some(ClaimFlaw::NoClass(name.clone())),
+        (Some(_), _) | (None, None) => Some(ClaimFlaw::Unbound),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -118,15 +118,13 @@ impl TryFrom<GuardObject> for GuardHistory {
     type Error = String;
 
     fn try_from(object: GuardObject) -> Result<Self, String> {
-        let step: Option<SignedDuration> = object.step.parse().ok();
-        let step = step.filter(|step| *step >= SignedDuration::from_secs(1));
         let values = object.values.into_iter();
         Ok(GuardHistory {
             guard: object.metadata.name,
             labels: object.labels,
             range: HistoryRange {
                 start: object.start,
-                step: step.ok_or("step: expected a duration of at least 1s, such as 5m")?,
+                step: HistoryRange::step(&object.step)?,
                 steps: values.len(),
             },
             values: values.map(|value| QueryValue::new(value?)).collect(),
@@ -145,6 +143,8 @@ pub fn answer(all: &[GuardHistory], guard: &str, at: Timestamp) -> Option<GuardA
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
 
     #[test]

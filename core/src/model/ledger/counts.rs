@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 
+use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::policy::Cooldown;
 
-use super::{Decline, Entry, Ledger, State};
+use super::{Decline, Entry, Ledger};
 
 /// A workload that rests because its moves did not help.
 #[derive(Clone, Copy, Debug)]
@@ -51,11 +52,15 @@ impl Ledger {
     /// Counts the evictions by phase: `open` until the outcome is known, `resting` while the
     /// replacement rests, and `settled` while they are remembered. Evictions that are no longer
     /// listed count once per workload.
-    pub fn by_phase(&self, cooldown: &Cooldown, now: Timestamp) -> [(&'static str, usize); 3] {
-        let settled = |e: &&Entry| matches!(e.state, State::Settled(_));
-        let rests = |e: &&Entry| settled(e) && now.duration_since(e.at) < cooldown.rest;
-        let all_settled = self.entries.iter().filter(settled).count();
-        let resting = self.entries.iter().filter(rests).count();
+    pub fn by_phase(
+        &self,
+        snapshot: &Snapshot,
+        cooldown: &Cooldown,
+        now: Timestamp,
+    ) -> [(&'static str, usize); 3] {
+        let settled = self.entries.iter().filter(|e| e.state.is_settled());
+        let rests = |e: &&Entry| e.rests_until(snapshot, cooldown).is_some_and(|end| end > now);
+        let (all_settled, resting) = (settled.clone().count(), settled.filter(rests).count());
         [
             ("open", self.entries.len() - all_settled),
             ("resting", resting + self.rests.len()),

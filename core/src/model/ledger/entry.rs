@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{Pod, Snapshot};
 
-use super::{Decline, LIMIT_PERIOD, rest_after};
+use super::{Decline, LIMIT_PERIOD, find_pod, patience, rest_after};
 use crate::policy::Cooldown;
 
 /// One eviction.
@@ -174,23 +174,20 @@ crate::codes! {
 }
 
 impl Entry {
-    /// Returns how long this pod rests after the eviction: its replacement rests twice as long each
-    /// time that the pod is moved again. Otherwise strategies that undo each other, or a load that
-    /// comes and goes, would move it back and forth for ever.
-    pub(super) fn rest_of(&self, pod: &Pod, cooldown: &Cooldown) -> SignedDuration {
-        let is_it = self.replacement.as_ref() == Some(&pod.uid);
-        if is_it { self.rest_of_replacement(cooldown) } else { cooldown.rest }
+    /// Returns when the rest of the replacement ends; `None` if no pod replaces the evicted one.
+    pub fn rests_until(&self, snapshot: &Snapshot, cooldown: &Cooldown) -> Option<Timestamp> {
+        let pod = find_pod(snapshot, &self.workload, self.replacement.as_ref()?)?;
+        Some(self.rest_end(snapshot.pod(pod), cooldown))
     }
 
-    /// Returns when the rest of the replacement ends, which may be created long after the eviction.
-    /// `None` if that is too far away.
-    pub fn rests_until(
-        &self,
-        created: Option<Timestamp>,
-        cooldown: &Cooldown,
-    ) -> Option<Timestamp> {
-        let since = created.map_or(self.at, |created| created.max(self.at));
-        since.saturating_add(self.rest_of_replacement(cooldown)).ok()
+    /// Returns when the rest of a newer pod of the workload ends. The replacement rests twice as
+    /// long each time that the pod is moved again. Otherwise strategies that undo each other, or a
+    /// load that comes and goes, would move it back and forth for ever.
+    pub(super) fn rest_end(&self, pod: &Pod, cooldown: &Cooldown) -> Timestamp {
+        let is_it = self.replacement.as_ref() == Some(&pod.uid);
+        let rest = if is_it { self.rest_of_replacement(cooldown) } else { cooldown.rest };
+        // From the later of both times: a replacement may be created long after the eviction.
+        self.at.max(pod.created).saturating_add(rest).unwrap_or(Timestamp::MAX)
     }
 
     fn rest_of_replacement(&self, cooldown: &Cooldown) -> SignedDuration {
@@ -209,20 +206,22 @@ impl Entry {
         pod.is_some_and(|id| snapshot.pod(id).uid == self.uid)
     }
 
-    /// Returns true if a settled eviction no longer affects any decision: it is older than two
-    /// rests, or if the pod was moved again, than its rest and the longest one.
+    /// Returns true if a settled eviction no longer affects any decision: it is older than the
+    /// longest time until a replacement is there, and its rest. That of a pod that was moved again
+    /// stays for the longest rest, so that the next move counts as one more.
     pub(super) fn is_expired(
         &self,
         snapshot: &Snapshot,
         cooldown: &Cooldown,
         now: Timestamp,
     ) -> bool {
-        let then = if self.again > 0 { cooldown.cap } else { cooldown.rest };
-        let longest = self.rest_of_replacement(cooldown).saturating_add(then);
+        let patience = patience(cooldown);
+        let more = if self.again > 0 { cooldown.cap.max(patience) } else { patience };
+        let longest = self.rest_of_replacement(cooldown).saturating_add(more);
         // Nothing replaces a finished pod, so nothing rests once it is gone.
         let clears = self.aim == Aim::Clear && !self.is_shown(snapshot);
-        let keep_for = if clears { LIMIT_PERIOD } else { longest.max(LIMIT_PERIOD) };
-        matches!(self.state, State::Settled(_)) && now.duration_since(self.at) > keep_for
+        let keep_for = if clears { LIMIT_PERIOD } else { longest };
+        self.state.is_settled() && now.duration_since(self.at) > keep_for
     }
 
     /// Returns true if this pod of the same workload was created after the eviction.
@@ -249,6 +248,11 @@ impl State {
             State::Watched => "watched",
             State::Settled(ending) => ending.code(),
         }
+    }
+
+    /// Returns true if the outcome is known. Until then the eviction is open.
+    pub const fn is_settled(self) -> bool {
+        matches!(self, State::Settled(_))
     }
 
     /// Returns true if the pod is evicted and how that ended is not known.

@@ -16,7 +16,7 @@ use crate::policy::Cooldown;
 
 use super::capacity::MOST_DETAILED;
 use super::entry::may_be_newer;
-use super::{Aim, Entry, LIMIT_PERIOD, Ledger, State};
+use super::{Aim, Entry, LIMIT_PERIOD, Ledger, patience};
 
 /// Quotes, brackets, commas, the slash and two times.
 const PLAIN_REST: usize = 29;
@@ -146,7 +146,7 @@ impl Ledger {
         if excess == 0 {
             return;
         }
-        let settled = |e: &Entry| matches!(e.state, State::Settled(_));
+        let settled = |e: &Entry| e.state.is_settled();
         let unsettled: BTreeSet<OwnerKey> =
             self.entries.iter().filter(|e| !settled(e)).map(|e| e.workload.clone()).collect();
         let mut reduced: Vec<Entry> = Vec::new();
@@ -177,9 +177,10 @@ impl Entry {
         } else {
             self.newest
         };
-        let later = |time: Timestamp| time.saturating_add(cooldown.rest).unwrap_or(Timestamp::MAX);
+        let after = |time: Timestamp, wait| time.saturating_add(wait).unwrap_or(Timestamp::MAX);
         // A settled eviction has its replacement by now. That of a pod that was moved again keeps
         // no longer rest than the others here.
-        ReplacementRest(newest, later(now).min(later(later(self.at))))
+        let latest = now.min(after(self.at, patience(cooldown)));
+        ReplacementRest(newest, after(latest, cooldown.rest))
     }
 }

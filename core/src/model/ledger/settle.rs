@@ -35,21 +35,10 @@ pub struct Settled {
 }
 
 impl Ledger {
-    /// Determines the outcome of evictions that are not settled yet. `hot` returns true for a node
-    /// above a target now, and `None` if its usage is unknown.
+    /// Determines the outcome of evictions that are not settled yet, where trials end by a ramp.
+    /// `hot` returns true for a node above a target now, and `None` if its usage is unknown.
+    /// Returns also what the record says about it.
     pub fn settle(
-        &mut self,
-        snapshot: &Snapshot,
-        hot: impl Fn(NodeId) -> Option<bool>,
-        cooldown: &Cooldown,
-        now: Timestamp,
-    ) -> Vec<Settled> {
-        self.settle_with_facts(snapshot, hot, cooldown, None, now).0
-    }
-
-    /// Like [`Ledger::settle`], where trials end by a ramp. Returns also what the record says about
-    /// it.
-    pub fn settle_with_facts(
         &mut self,
         snapshot: &Snapshot,
         hot: impl Fn(NodeId) -> Option<bool>,
@@ -133,7 +122,7 @@ impl Ledger {
 
     /// Evictions whose replacements are not settled yet.
     pub(super) fn replacing(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|e| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear)
+        self.entries.iter().filter(|e| !e.state.is_settled() && e.aim != Aim::Clear)
     }
 
     /// Compares the node of a replacement with the forecast. Pods of one workload evicted together
@@ -152,7 +141,7 @@ impl Ledger {
     /// Drops forecasts that no longer matter. Those of pods evicted together matter until all of
     /// them are settled.
     pub(super) fn forget_forecasts(&mut self) {
-        let unsettled = self.entries.iter().filter(|e| !matches!(e.state, State::Settled(_)));
+        let unsettled = self.entries.iter().filter(|e| !e.state.is_settled());
         let unsettled: BTreeSet<(Timestamp, OwnerKey)> =
             unsettled.map(|e| (e.at, e.workload.clone())).collect();
         for entry in

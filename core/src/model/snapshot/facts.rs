@@ -326,6 +326,14 @@ pub struct BudgetFacts {
     pub always_unhealthy: bool,
 }
 
+impl BudgetFacts {
+    /// Returns true if the budget covers a pod.
+    pub fn covers(&self, pod: &PodFacts) -> bool {
+        let matches = |selector: &Selector| selector.matches(&pod.labels);
+        self.namespace == pod.namespace && self.selector.as_ref().is_some_and(matches)
+    }
+}
+
 /// The facts of a Namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamespaceFacts {

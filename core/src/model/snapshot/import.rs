@@ -184,7 +184,7 @@ fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
     })
 }
 
-/// Returns the controller of an object between pods and their workload.
+/// Returns the controller of an object.
 fn controller(meta: &ApiMetadata) -> Option<Owner> {
     owners_of(meta).into_iter().find(|owner| owner.controller)
 }
@@ -266,7 +266,7 @@ fn budget(budget: &ApiBudget) -> Result<BudgetFacts, Wrong> {
     Ok(BudgetFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
-        controller: owners_of(meta).into_iter().find(|owner| owner.controller),
+        controller: controller(meta),
         selector: selector.map(|s| label_selector("spec.selector", s)).transpose()?,
         allowed: count("status.disruptionsAllowed", status.disruptions_allowed)?,
         healthy: count("status.currentHealthy", status.current_healthy)?,

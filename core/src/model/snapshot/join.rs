@@ -237,7 +237,7 @@ impl Snapshot {
             .iter()
             .enumerate()
             .take_while(|(_, b)| b.namespace == pod.namespace)
-            .filter(|(_, b)| b.selector.as_ref().is_some_and(|s| s.matches(&pod.labels)))
+            .filter(|(_, b)| b.covers(pod))
             .map(|(i, _)| BudgetId(first + i))
             .collect()
     }

@@ -43,11 +43,7 @@ impl Snapshot {
     pub fn new_volumes<'w>(&'w self, pod: &'w Pod) -> Vec<NewVolume<'w>> {
         let lasting = pod.volumes.claims.iter().filter_map(|name| {
             let claim = self.claim(pod, name).filter(|c| c.volume.is_none())?;
-            Some(NewVolume {
-                claim: name,
-                class: self.storage_class(claim.class.as_deref()),
-                replaces: None,
-            })
+            Some(NewVolume { claim: name, class: self.class_of_claim(claim), replaces: None })
         });
         let ephemeral = pod.volumes.ephemeral.iter().map(|own| NewVolume {
             claim: &own.name,
@@ -62,8 +58,7 @@ impl Snapshot {
     pub fn attached_volumes<'w>(&'w self, pod: &'w Pod) -> Vec<AttachedVolume<'w>> {
         let lasting = pod.volumes.claims.iter().map(|name| {
             let claim = self.claim(pod, name)?;
-            let class = self.storage_class(claim.class.as_deref());
-            self.attached(pod, name, Some(claim), class)
+            self.attached(pod, name, Some(claim), self.class_of_claim(claim))
         });
         let ephemeral = pod.volumes.ephemeral.iter().map(|own| {
             let claim = self.claim(pod, &own.name);
@@ -147,6 +142,13 @@ impl Snapshot {
     /// nothing: the default class may have changed since.
     pub fn class_of(&self, own: &EphemeralClaim) -> Option<&StorageClass> {
         self.storage_class(own.class.as_deref())
+    }
+
+    /// Returns the class of a claim. An unbound claim without one gets the default class as soon as
+    /// there is one (`assignDefaultStorageClass` in kubernetes/pkg/controller/volume).
+    pub fn class_of_claim(&self, claim: &Claim) -> Option<&StorageClass> {
+        let has_class = claim.class.is_some() || claim.volume.is_none();
+        has_class.then(|| self.storage_class(claim.class.as_deref())).flatten()
     }
 
     /// Returns a class by name, or the default class: of several the newest, and of equally old

@@ -1,6 +1,6 @@
 //! Readings from metrics.k8s.io objects.
 
-use std::collections::btree_map::Entry;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -57,10 +57,12 @@ fn name_of(container: &Value) -> String {
 fn add_node(name: String, sample: Result<Sample, String>, into: &mut Readings) {
     let (name, why) = match sample.and_then(possible) {
         // A file may contain two recordings of the same node.
-        Ok(sample) if !name.is_empty() => match newest(into.nodes.entry(name), sample) {
-            Ok(()) => return,
-            Err(name) => (name, TWICE.to_owned()),
-        },
+        Ok(sample) if !name.is_empty() => {
+            match newest(&mut into.nodes, &mut into.contradicted_nodes, name, sample) {
+                Ok(()) => return,
+                Err(name) => (name, TWICE.to_owned()),
+            }
+        }
         Ok(_) => (name, NO_NAME.to_owned()),
         Err(why) => (name, why),
     };
@@ -81,7 +83,7 @@ fn add_pod(
     let (pod, why) = match sample.and_then(possible) {
         Ok(mut sample) if !pod.1.is_empty() => {
             sample.containers = into.containers.add(containers);
-            match newest(into.pods.entry(pod), sample) {
+            match newest(&mut into.pods, &mut into.contradicted_pods, pod, sample) {
                 Ok(()) => return,
                 Err(pod) => (pod, TWICE.to_owned()),
             }
@@ -115,15 +117,24 @@ fn possible(sample: Sample) -> Result<Sample, String> {
 }
 
 /// Keeps the newer sample, or returns the key if nothing tells which one holds, because they differ
-/// at the same time.
-fn newest<K: Ord>(slot: Entry<'_, K, Sample>, sample: Sample) -> Result<(), K> {
-    match slot {
-        Entry::Occupied(kept) if kept.get().at == sample.at && kept.get().used != sample.used => {
-            return Err(kept.remove_entry().0);
+/// at the same time. Then only a newer one counts, in whichever order they come.
+fn newest<K: Ord + Clone>(
+    samples: &mut BTreeMap<K, Sample>,
+    contradicted: &mut BTreeMap<K, Timestamp>,
+    key: K,
+    sample: Sample,
+) -> Result<(), K> {
+    if contradicted.get(&key).is_some_and(|at| sample.at <= *at) {
+        return Ok(());
+    }
+    match samples.get(&key) {
+        Some(kept) if kept.at == sample.at && kept.used != sample.used => {
+            samples.remove(&key);
+            contradicted.insert(key.clone(), sample.at);
+            return Err(key);
         }
-        Entry::Occupied(mut kept) if kept.get().at < sample.at => drop(kept.insert(sample)),
-        Entry::Occupied(_) => {}
-        Entry::Vacant(slot) => drop(slot.insert(sample)),
+        Some(kept) if kept.at >= sample.at => {}
+        Some(_) | None => drop(samples.insert(key, sample)),
     }
     Ok(())
 }
@@ -254,6 +265,26 @@ pub(super) mod tests {
         for both in [[old.clone(), new.clone()], [new, old]] {
             let readings = taken(&both);
             assert_eq!(readings.pods.values().next().unwrap().used.cpu, Amount::millicores(2000));
+        }
+    }
+
+    #[test]
+    fn of_samples_that_differ_at_one_time_none_counts_in_any_order() {
+        let sample = |seconds: u32, cpu: &str| {
+            pod_metrics(&format!("2026-01-01T00:00:{seconds:02}Z"), &[cpu])
+        };
+        let cpu = |order: &[Value]| {
+            let readings = taken(order);
+            readings.pods.values().next().map(|sample| sample.used.cpu)
+        };
+        let [older, one, other, newer] =
+            [sample(0, "7"), sample(15, "1"), sample(15, "2"), sample(30, "4")];
+        for last in [&one, &other, &older] {
+            assert_eq!(cpu(&[one.clone(), other.clone(), last.clone()]), None, "{last}");
+        }
+        assert_eq!(cpu(&[older, one.clone(), other.clone()]), None);
+        for order in [[&one, &other, &newer], [&one, &newer, &other], [&newer, &one, &other]] {
+            assert_eq!(cpu(&order.map(Clone::clone)), Some(Amount::millicores(4000)));
         }
     }
 

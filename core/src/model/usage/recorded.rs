@@ -116,6 +116,13 @@ impl UsageHistory {
 }
 
 impl HistoryRange {
+    /// Reads the step of a recorded object.
+    pub(in crate::model) fn step(text: &str) -> Result<SignedDuration, String> {
+        let step: Option<SignedDuration> = text.parse().ok();
+        let step = step.filter(|step| *step >= SignedDuration::from_secs(1));
+        step.ok_or_else(|| "step: expected a duration of at least 1s, such as 5m".to_owned())
+    }
+
     /// Returns the time from the first value to the last, at least one step.
     pub fn length(&self) -> SignedDuration {
         let steps = i32::try_from(self.steps).unwrap_or(i32::MAX);

@@ -80,8 +80,8 @@ pub(super) fn trace(shape: &TraceShape) -> Trace {
             let wave =
                 (count_f(step) / 19.0 + count_f(i)).sin() * 0.02 + (random.next() - 0.5) * 0.015;
             let late = i + 1 == shape.nodes && step < 30;
-            let gone = i + 2 == shape.nodes && step > 90;
-            let sample = |v: f64| (!late && !gone).then(|| Ratio::new(v.max(0.0)).unwrap());
+            let down = i + 2 == shape.nodes && step > 90;
+            let sample = |v: f64| (!late && !down).then(|| Ratio::new(v.max(0.0)).unwrap());
             series[i][0].push(sample(level[i] + wave));
             series[i][1].push(sample(0.35 + level[i] * 0.3 + wave / 2.0));
             series[i][2].push(sample(request[i] + f64::from(count[i]) * 0.002));

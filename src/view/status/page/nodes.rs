@@ -8,6 +8,7 @@ use crate::model::plan::{NodePicture, TargetBand};
 use crate::policy::Basis;
 use crate::values::Ratio;
 use crate::view::bar::{Bar, ReferenceMark};
+use crate::view::screen::Ink;
 use crate::view::words::percent;
 
 use super::super::facts::{NodeStatus, PlanStatus};
@@ -230,11 +231,11 @@ fn shares(picture: &NodePicture) -> impl Iterator<Item = Ratio> {
 }
 
 fn class_tag(code: Option<&str>) -> Markup {
-    let style = match code {
-        Some("hot") => "hot",
-        Some("warming" | "doubtful" | "unknown" | "not-ready" | "no-allocatable") => "warn",
-        Some("cold" | "cold-closed" | "underused") => "idle",
-        _ => "other",
+    let style = match code.and_then(Ink::of_class) {
+        Some(Ink::Hot) => "hot",
+        Some(Ink::Warning) => "warn",
+        Some(Ink::Cold) => "idle",
+        Some(Ink::Bold | Ink::Dim) | None => "other",
     };
     html! {
         span class={ "tag " (style) } { (code.unwrap_or("not classified")) }

@@ -61,7 +61,8 @@ pub struct WeightedPodAffinityTerm {
 pub struct Claim {
     /// Its uid; `None` in files that have none.
     pub uid: Option<UidHash>,
-    /// Its storage class; `None` if it names none.
+    /// Its storage class; `None` if it names none and gets the default one while it is unbound.
+    /// Empty if it wants no class, so that nothing is provisioned.
     pub class: Option<String>,
     /// The PersistentVolume that it is bound to.
     pub volume: Option<String>,

@@ -38,7 +38,7 @@ pub(super) fn claim(claim: &ApiClaim) -> Result<(Name, Claim), Wrong> {
     let class = annotated.or(spec.storage_class_name.as_deref());
     let facts = Claim {
         uid: UidHash::of(&meta.uid),
-        class: class.and_then(filled),
+        class: class.map(str::to_owned),
         volume: filled(&spec.volume_name),
         one_pod: spec.access_modes.iter().any(|m| m == "ReadWriteOncePod"),
         one_node: !spec.access_modes.is_empty()
@@ -250,6 +250,8 @@ mod tests {
         );
         let bare = claim("metadata: {name: c, namespace: shop}");
         assert_eq!(bare, ("shop".into(), "c".into(), Claim::default()));
+        let (_, _, none) = claim("metadata: {name: c}, spec: {storageClassName: ''}");
+        assert_eq!(none.class.as_deref(), Some(""), "not even the default class");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -119,9 +119,7 @@ impl HistoryObject {
 
 impl HistoryItem {
     fn new(object: HistoryObject) -> Result<Self, String> {
-        let step: Option<SignedDuration> = object.step.parse().ok();
-        let step = step.filter(|step| *step >= SignedDuration::from_secs(1));
-        let step = step.ok_or("step: expected a duration of at least 1s, such as 5m")?;
+        let step = HistoryRange::step(&object.step)?;
         let (cpu, memory) = (object.cpu, object.memory);
         if cpu.len() != memory.len() {
             let (found, expected) = (memory.len(), cpu.len());
@@ -176,6 +174,7 @@ fn add<K: Ord, V: PartialEq>(
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
     use serde_json::json;
 
     use super::*;
