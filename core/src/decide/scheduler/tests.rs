@@ -409,6 +409,28 @@ fn pods_of_one_controller_or_service_are_spread_by_default() {
 }
 
 #[test]
+fn a_pod_of_a_stateful_set_with_a_service_of_its_own_is_not_spread() {
+    for key in ["statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"] {
+        let of_set = |name: &str, on: &str| {
+            format!(
+                "- {{kind: Pod, metadata: {{name: {name}, labels: {{app: set, {key}: {name}}},
+                ownerReferences: [{{apiVersion: apps/v1, kind: StatefulSet, name: set,
+                  controller: true}}]}}, spec: {{{on}}}}}\n"
+            )
+        };
+        let pods = of_set("q", "nodeName: a") + &of_set("p", "");
+        let spread = |selector: &str| {
+            let service = "- {kind: Service, metadata: {name: s}, spec: {selector: ".to_owned();
+            let objects = service + selector + "}}\n" + &pods;
+            points(&objects, ScorePlugin::PodTopologySpread, |_| {})
+        };
+        assert_eq!(spread("{app: set}"), [100, 200, 200]);
+        assert_eq!(spread(&format!("{{{key}: q}}")), [100, 200, 200]);
+        assert_eq!(spread(&format!("{{{key}: p}}")), [200, 200, 200]);
+    }
+}
+
+#[test]
 fn required_constraints_exclude_the_fuller_domains() {
     let spread = |rest: &str| {
         format!(
