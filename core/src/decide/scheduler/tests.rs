@@ -406,6 +406,8 @@ fn pods_of_one_controller_or_service_are_spread_by_default() {
         policy.scheduler.spread = crate::policy::DefaultSpread::List(Vec::new());
     };
     assert_eq!(points(&one, ScorePlugin::PodTopologySpread, none), [0, 0, 0]);
+    let of_other_group = one.replace("{kind: R", "{apiVersion: apps.kruise.io/v1beta1, kind: R");
+    assert_eq!(points(&of_other_group, ScorePlugin::PodTopologySpread, |_| {}), [0, 0, 0]);
 }
 
 #[test]

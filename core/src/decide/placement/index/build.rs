@@ -41,9 +41,10 @@ pub(super) fn label_groups(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usi
 
 /// Returns namespace, kind and name of a controller whose selector the scheduler would use.
 fn controller(pod: &Pod) -> Option<(&str, &str, &str)> {
-    let owner = pod.owners.iter().find(|o| o.controller)?;
-    let asked =
-        ["ReplicaSet", "ReplicationController", "StatefulSet"].contains(&owner.kind.as_str());
+    let owner = pod.controller()?;
+    let asked = owner.is("apps", "ReplicaSet")
+        || owner.is("apps", "StatefulSet")
+        || owner.is("", "ReplicationController");
     asked.then_some((pod.namespace.as_str(), owner.kind.as_str(), owner.name.as_str()))
 }
 
