@@ -433,6 +433,21 @@ fn a_pod_of_a_stateful_set_with_a_service_of_its_own_is_not_spread() {
 }
 
 #[test]
+fn an_image_that_a_node_names_twice_counts_once() {
+    let images = |names: &str| {
+        let node = format!(
+            "- {{kind: Node, metadata: {{name: a}}, status: {{images: [{{names: {names},
+              sizeBytes: 900000000}}], conditions: [{{type: Ready, status: 'True'}}],
+              allocatable: {{cpu: 4, memory: 8Gi, pods: 9}}}}}}\n"
+        );
+        let objects = node + &pod("p", "containers: [{name: c, image: 'web:1'}]");
+        points(&objects, ScorePlugin::ImageLocality, |_| {})
+    };
+    assert_eq!(images("['web:1', 'web:1']"), images("['web:1']"));
+    assert_ne!(images("['web:1']"), [0, 0, 0]);
+}
+
+#[test]
 fn required_constraints_exclude_the_fuller_domains() {
     let spread = |rest: &str| {
         format!(

@@ -137,7 +137,9 @@ pub(super) fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
                 let stored = all
                     .entry(name)
                     .or_insert_with(|| NodeImage { size: image.size, nodes: Vec::new() });
-                stored.nodes.push(node);
+                if stored.nodes.last() != Some(&node) {
+                    stored.nodes.push(node);
+                }
             }
         }
     }
