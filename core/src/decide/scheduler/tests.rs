@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::question::Question;
 use super::{Forecast, choice, choose, fits, forecast, preempted};
 use crate::decide::placement::{Landing, Placement};
-use crate::model::search_start::SearchStart;
+use crate::model::search_start::{NodeOrder, SearchStart};
 use crate::model::snapshot::objects::Objects;
 use crate::model::snapshot::{PodId, Snapshot, import};
 use crate::policy::{FilterPlugin, FitStrategy, KubernetesRelease, Policy, ScorePlugin, Weights};
@@ -445,6 +445,22 @@ fn an_image_that_a_node_names_twice_counts_once() {
     };
     assert_eq!(images("['web:1', 'web:1']"), images("['web:1']"));
     assert_ne!(images("['web:1']"), [0, 0, 0]);
+}
+
+#[test]
+fn the_older_label_of_a_zone_comes_first() {
+    let node = |name: &str, labels: &str| {
+        format!("- {{kind: Node, metadata: {{name: {name}, labels: {{{labels}}}}}}}\n")
+    };
+    let (old, stable) = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
+    let objects = node("a", &format!("{old}: east"))
+        + &node("b", &format!("{old}: east, {stable}: west"))
+        + &node("c", &format!("{stable}: west"))
+        + &pod("p", "");
+    let order = |placement: &mut Placement<'_>, _| {
+        placement.index().rotation(NodeOrder::Name).iter().map(|n| n.0).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(&objects, |_| {}, order), [0, 2, 1]);
 }
 
 #[test]

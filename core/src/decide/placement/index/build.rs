@@ -195,7 +195,8 @@ fn asked_for(asked: &BTreeSet<&str>, name: &str) -> bool {
 }
 
 /// Returns the nodes in the order in which the scheduler visits them: one of each zone in turn,
-/// with the zones in the order in which it learned of them (`nodeTree` in kube-scheduler).
+/// with the zones in the order in which it learned of them (`nodeTree` in kube-scheduler). The
+/// older label of a zone counts first (`GetZoneKey`).
 pub(super) fn rotation(snapshot: &Snapshot, order: NodeOrder) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = snapshot.node_ids().collect();
     if order == NodeOrder::Creation {
@@ -205,8 +206,11 @@ pub(super) fn rotation(snapshot: &Snapshot, order: NodeOrder) -> Vec<NodeId> {
     let mut zones: Vec<Vec<NodeId>> = Vec::new();
     for node in nodes {
         let labels = &snapshot.node(node).labels;
-        let zone = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"]
-            .map(|key| labels.get(key));
+        let zone = ["region", "zone"].map(|part| {
+            let old = labels.get(&format!("failure-domain.beta.kubernetes.io/{part}"));
+            let zone = old.or_else(|| labels.get(&format!("topology.kubernetes.io/{part}")));
+            zone.map_or("", String::as_str)
+        });
         let turn = *turns.entry(zone).or_insert(zones.len());
         if turn == zones.len() {
             zones.push(Vec::new());
