@@ -170,14 +170,17 @@ pub(super) fn choose(question: &Question<'_, '_>, start: usize) -> (Vec<NodeId>,
 }
 
 /// Returns true if the scheduler visits all nodes of a cluster of this size, with any
-/// configuration.
+/// configuration that scores nodes.
 pub(super) const fn visits_all(nodes: usize) -> bool {
     nodes <= LEAST
 }
 
 /// The number of feasible nodes after which the scheduler stops searching
-/// (`numFeasibleNodesToFind` in kube-scheduler).
+/// (`findNodesThatPassFilters` and `numFeasibleNodesToFind` in kube-scheduler).
 fn quota(question: &Question<'_, '_>) -> usize {
+    if question.profile.takes_first && scores::ours(question.pod, question.profile) {
+        return 1;
+    }
     let nodes = question.snapshot.nodes.len();
     let percentage = question.profile.percentage_of_nodes_to_score;
     enough(nodes, percentage.and_then(|p| usize::try_from(p).ok()).unwrap_or_default())

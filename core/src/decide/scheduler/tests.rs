@@ -530,3 +530,20 @@ fn the_next_search_starts_where_the_last_one_ended() {
         ask(&(busy + &pod("p", "")), |_| {}, |placement, pod| choose(placement, pod, 2));
     assert_eq!((best.iter().map(|n| n.0).collect::<Vec<_>>(), next), (vec![2, 1], 2));
 }
+
+#[test]
+fn without_scores_the_first_node_with_room_wins() {
+    let first = |policy: &mut Policy| {
+        policy.scheduler.weights = Weights::NONE;
+        policy.scheduler.takes_first = true;
+    };
+    let full = pod("q", &format!("nodeName: b, {LARGE}"));
+    let chosen = |p: &str| {
+        let objects = full.clone() + &pod("p", p);
+        let (best, next) = ask(&objects, first, |placement, pod| choose(placement, pod, 1));
+        (best.iter().map(|n| n.0).collect::<Vec<_>>(), next)
+    };
+    assert_eq!(chosen(LARGE), (vec![2], 0));
+    // Another scheduler may score.
+    assert_eq!(chosen(&format!("{LARGE}, schedulerName: mine")), (vec![2, 0], 1));
+}
