@@ -6,7 +6,9 @@
 //! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered:
 //! dynamic resources, capacity for volumes that are not provisioned yet, attach limits of volumes
 //! that are not of a CSI driver, topology spread with pods that are only nominated for a node, and
-//! image volumes in ImageLocality.
+//! image volumes in ImageLocality. Since 1.35 the scheduler may put a pod on the next best node of
+//! an equal pod just before it, without another search (opportunistic batching); a forecast assumes
+//! a search for every pod.
 //! A forecast never counts on preemption; [`preempted`] finds out whether it may happen.
 //!
 //! # Examples
