@@ -496,6 +496,19 @@ fn a_file_without_csi_nodes_says_that_attach_limits_are_unknown() {
 }
 
 #[test]
+fn a_file_without_services_says_that_pods_of_stateful_sets_may_have_their_own() {
+    let pods = ["web-0", "web-1", "web-2", "web-3"].map(|name| pod(name, "n1", &Value::Null));
+    let numbered = |pod: &mut Value| {
+        let number = pod["metadata"]["name"].as_str().unwrap().replace("web-", "");
+        pod["metadata"]["labels"]["apps.kubernetes.io/pod-index"] = number.into();
+    };
+    let planned = Objects::of(pods).each("Pod", numbered).plan();
+    planned.go();
+    let said = "the file has no Services: the forecast for 4 pods does without them";
+    assert_eq!(planned.unknown, [said]);
+}
+
+#[test]
 fn a_volume_that_is_still_attached_without_a_pod_counts_towards_the_limit() {
     let limits = [csi_node("n1", 25), csi_node("n2", 1), csi_node("n3", 1)];
     let cluster = Objects::healthy().and(limits).and([volume(8), volume(9)]);

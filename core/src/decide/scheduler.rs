@@ -6,7 +6,9 @@
 //! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered:
 //! dynamic resources, capacity for volumes that are not provisioned yet, attach limits of volumes
 //! that are not of a CSI driver, topology spread with pods that are only nominated for a node, and
-//! image volumes in ImageLocality.
+//! image volumes in ImageLocality. Since 1.35 the scheduler may put a pod on the next best node of
+//! an equal pod just before it, without another search (opportunistic batching); a forecast assumes
+//! a search for every pod.
 //! A forecast never counts on preemption; [`preempted`] finds out whether it may happen.
 //!
 //! # Examples
@@ -192,7 +194,7 @@ pub fn choose(placement: &Placement<'_>, pod: PodId, start: usize) -> (Vec<NodeI
 /// Returns true if the scores of the pod's scheduler are known.
 pub fn is_known(placement: &Placement<'_>, pod: PodId) -> bool {
     let pod = placement.snapshot.pod(pod);
-    scores::ours(pod, placement.policy.scheduler_of(pod.scheduler.as_deref()))
+    question::ours(pod, placement.policy.scheduler_of(pod.scheduler.as_deref()))
 }
 
 /// Returns the reason why the scheduler may choose `home` although it could choose `other`.

@@ -135,11 +135,12 @@ fn configuration(root: Spot<'_, '_>) -> Vec<SchedulerProfile> {
                 "with several profiles, each needs a schedulerName",
             );
         }
-        let opaque = extenders(f);
+        let (opaque, extended) = extenders(f);
         for profile in &mut profiles {
             profile.percentage_of_nodes_to_score =
                 profile.percentage_of_nodes_to_score.or(percentage);
             profile.unknown_scores |= opaque;
+            profile.takes_first &= !extended;
         }
         profiles
     })
@@ -162,8 +163,9 @@ fn profile(f: &mut Fields<'_, '_>, names: &mut Vec<String>) -> SchedulerProfile 
     profile
 }
 
-/// Whether an extender scores nodes for all pods, in an unknown way.
-fn extenders(f: &mut Fields<'_, '_>) -> bool {
+/// Whether an extender scores nodes for all pods, in an unknown way, and whether any filters or
+/// scores nodes at all.
+fn extenders(f: &mut Fields<'_, '_>) -> (bool, bool) {
     let verbs = f.field("extenders").list("extenders", |item| {
         Some(item.section(|f| {
             for other in [
@@ -207,7 +209,7 @@ fn extenders(f: &mut Fields<'_, '_>) -> bool {
     if opaque {
         f.warn(Code::Ignored, "extenders", format!("an extender scores nodes; {ANYWHERE}"));
     }
-    opaque
+    (opaque, verbs.iter().any(|(filters, scores, _)| *filters || *scores))
 }
 
 /// The consequence of unknown scores.

@@ -39,6 +39,9 @@ pub struct SchedulerProfile {
     /// Something other than kube-scheduler itself scores nodes, so that the total scores are
     /// unknown.
     pub unknown_scores: bool,
+    /// Nothing scores nodes, and no extender filters them, so that a search ends with the first
+    /// node that can take the pod.
+    pub takes_first: bool,
 }
 
 /// A plugin that scores nodes.
@@ -256,6 +259,7 @@ impl Default for SchedulerProfile {
             added_affinity: AddedAffinity::default(),
             percentage_of_nodes_to_score: None,
             unknown_scores: false,
+            takes_first: false,
         }
     }
 }

@@ -151,21 +151,21 @@ impl<'w> Index<'w> {
 
     /// Returns the pods that the default constraints spread a pod with; `None` if there are none.
     ///
-    /// These are the pods of the same ReplicaSet, ReplicationController or StatefulSet that share
-    /// its labels. For other pods, they are those that the same services select. The scheduler uses
-    /// the selector of the controller, which gives the same result (`helper.DefaultSelector` in its
-    /// source).
+    /// These are the pods of the same ReplicaSet, ReplicationController or StatefulSet, or only the
+    /// pod itself if a service selects it by its name or number. For other pods, they are those
+    /// that the same services select. The scheduler joins the selectors of the services and the
+    /// controller (`helper.DefaultSelector` in its source). Other services select all siblings, or
+    /// by labels that were added later and that a replacement lacks.
     pub fn group(&self, pod: PodId) -> Option<Pods> {
         if let Some(position) = self.siblings().1[pod.0] {
+            if self.depends_on_services(pod) && self.services_of(pod).any(names_pod) {
+                return Some(Rc::from([pod]));
+            }
             return Some(Rc::clone(&self.siblings().0[position]));
         }
         let own = self.snapshot.pod(pod);
-        let first = (own.namespace.clone(), String::new());
-        let services =
-            self.snapshot.services.range(first..).take_while(|(name, _)| name.0 == own.namespace);
-        let merged: Labels = services
-            .map(|(_, labels)| labels)
-            .filter(|labels| selects(labels, &own.labels))
+        let merged: Labels = self
+            .services_of(pod)
             .flatten()
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
@@ -175,9 +175,18 @@ impl<'w> Index<'w> {
         (!selector.is_empty()).then(|| self.selected(&own.namespace, &selector))
     }
 
-    /// Returns true if the scheduler knows the pod's controller, so that services do not matter.
-    pub fn has_siblings(&self, pod: PodId) -> bool {
-        self.siblings().1[pod.0].is_some()
+    /// Returns true if the [`group`](Self::group) of a pod depends on services: the scheduler does
+    /// not know its controller, or labels tell the pod from its siblings.
+    pub fn depends_on_services(&self, pod: PodId) -> bool {
+        self.siblings().1[pod.0].is_none() || names_pod(&self.snapshot.pod(pod).labels)
+    }
+
+    /// Returns the selectors of the services that select a pod.
+    fn services_of(&self, pod: PodId) -> impl Iterator<Item = &'w Labels> {
+        let (services, own) = (&self.snapshot.services, self.snapshot.pod(pod));
+        let from = services.range((own.namespace.clone(), String::new())..);
+        let of_namespace = from.take_while(|(name, _)| name.0 == own.namespace);
+        of_namespace.map(|(_, labels)| labels).filter(|labels| selects(labels, &own.labels))
     }
 
     /// Returns the number of pods with the same controller that stay, with this pod; zero for a pod
@@ -360,6 +369,12 @@ impl<'w> Index<'w> {
 fn with_ports(snapshot: &Snapshot) -> Vec<PodId> {
     let pods = snapshot.pod_ids().zip(&snapshot.pods);
     pods.filter(|(_, pod)| !pod.ports.is_empty() && !pod.finished()).map(|(id, _)| id).collect()
+}
+
+/// Whether labels or a selector tell a pod of a StatefulSet from the others.
+fn names_pod(labels: &Labels) -> bool {
+    let own = ["statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"];
+    own.iter().any(|key| labels.contains_key(*key))
 }
 
 /// Whether a service with this selector selects a pod with these labels.

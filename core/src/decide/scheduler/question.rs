@@ -4,7 +4,7 @@ use crate::decide::placement::index::{Index, TermKind};
 use crate::decide::placement::{Placement, Starts};
 use crate::model::snapshot::facts::{NonZeroRequests, Owner};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
-use crate::policy::{FilterPlugin, SchedulerProfile, ScorePlugin};
+use crate::policy::{DEFAULT_SCHEDULER, FilterPlugin, SchedulerProfile, ScorePlugin};
 use crate::values::{Amount, ResourceId};
 
 /// A pod to place, and the cluster as the scheduler sees it then.
@@ -33,6 +33,12 @@ pub fn in_turn(snapshot: &Snapshot, pod: &Pod) -> bool {
         "Job" => job(owner).is_some_and(|job| job.counts_late),
         _ => false,
     })
+}
+
+/// Returns true if the profile belongs to the pod's scheduler and the scores of all its plugins are
+/// known.
+pub(super) fn ours(pod: &Pod, profile: &SchedulerProfile) -> bool {
+    pod.scheduler.as_deref().unwrap_or(DEFAULT_SCHEDULER) == profile.name && !profile.unknown_scores
 }
 
 impl<'q, 'w> Question<'q, 'w> {

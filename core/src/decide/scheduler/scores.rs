@@ -1,9 +1,9 @@
 //! All scores, each from 0 to 100 and weighted by the profile.
 
-use crate::model::snapshot::{NodeId, Pod};
-use crate::policy::{DEFAULT_SCHEDULER, SchedulerProfile, ScorePlugin};
+use crate::model::snapshot::NodeId;
+use crate::policy::ScorePlugin;
 
-use super::question::Question;
+use super::question::{Question, ours};
 use super::walk::quota;
 use super::{
     Parts, Scored, balanced_allocation, image_locality, node_affinity, node_resources,
@@ -54,12 +54,6 @@ pub(super) fn update(question: &Question<'_, '_>, scored: &mut [Scored]) {
     for one in scored {
         one.total = one.parts.total();
     }
-}
-
-/// Returns true if the profile belongs to the pod's scheduler and the scores of all its plugins are
-/// known.
-pub(super) fn ours(pod: &Pod, profile: &SchedulerProfile) -> bool {
-    pod.scheduler.as_deref().unwrap_or(DEFAULT_SCHEDULER) == profile.name && !profile.unknown_scores
 }
 
 /// Returns the scores of one plugin; `None` if the plugin does not apply to this pod.

@@ -14,8 +14,7 @@ use crate::model::snapshot::{BindingChange, NodeId, PodId, RecentBinding, Snapsh
 use crate::policy::Policy;
 use crate::values::Ratio;
 
-use super::question::Question;
-use super::scores;
+use super::question::{Question, ours};
 use super::walk::Walk;
 use super::{choice, walk};
 
@@ -143,7 +142,7 @@ fn miss(tracks: &mut [Track]) {
 fn searched(placement: &Placement<'_>, pod: PodId) -> bool {
     let facts = placement.snapshot.pod(pod);
     let of_node = |kind: &str| kind == "DaemonSet" || kind == "Node";
-    scores::ours(facts, placement.policy.scheduler_of(facts.scheduler.as_deref()))
+    ours(facts, placement.policy.scheduler_of(facts.scheduler.as_deref()))
         && !facts.owners.iter().any(|owner| of_node(&owner.kind))
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::question::Question;
 use super::{Forecast, choice, choose, fits, forecast, preempted};
 use crate::decide::placement::{Landing, Placement};
-use crate::model::search_start::SearchStart;
+use crate::model::search_start::{NodeOrder, SearchStart};
 use crate::model::snapshot::objects::Objects;
 use crate::model::snapshot::{PodId, Snapshot, import};
 use crate::policy::{FilterPlugin, FitStrategy, KubernetesRelease, Policy, ScorePlugin, Weights};
@@ -406,6 +406,61 @@ fn pods_of_one_controller_or_service_are_spread_by_default() {
         policy.scheduler.spread = crate::policy::DefaultSpread::List(Vec::new());
     };
     assert_eq!(points(&one, ScorePlugin::PodTopologySpread, none), [0, 0, 0]);
+    let of_other_group = one.replace("{kind: R", "{apiVersion: apps.kruise.io/v1beta1, kind: R");
+    assert_eq!(points(&of_other_group, ScorePlugin::PodTopologySpread, |_| {}), [0, 0, 0]);
+}
+
+#[test]
+fn a_pod_of_a_stateful_set_with_a_service_of_its_own_is_not_spread() {
+    for key in ["statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"] {
+        let of_set = |name: &str, on: &str| {
+            format!(
+                "- {{kind: Pod, metadata: {{name: {name}, labels: {{app: set, {key}: {name}}},
+                ownerReferences: [{{apiVersion: apps/v1, kind: StatefulSet, name: set,
+                  controller: true}}]}}, spec: {{{on}}}}}\n"
+            )
+        };
+        let pods = of_set("q", "nodeName: a") + &of_set("p", "");
+        let spread = |selector: &str| {
+            let service = "- {kind: Service, metadata: {name: s}, spec: {selector: ".to_owned();
+            let objects = service + selector + "}}\n" + &pods;
+            points(&objects, ScorePlugin::PodTopologySpread, |_| {})
+        };
+        assert_eq!(spread("{app: set}"), [100, 200, 200]);
+        assert_eq!(spread(&format!("{{{key}: q}}")), [100, 200, 200]);
+        assert_eq!(spread(&format!("{{{key}: p}}")), [200, 200, 200]);
+    }
+}
+
+#[test]
+fn an_image_that_a_node_names_twice_counts_once() {
+    let images = |names: &str| {
+        let node = format!(
+            "- {{kind: Node, metadata: {{name: a}}, status: {{images: [{{names: {names},
+              sizeBytes: 900000000}}], conditions: [{{type: Ready, status: 'True'}}],
+              allocatable: {{cpu: 4, memory: 8Gi, pods: 9}}}}}}\n"
+        );
+        let objects = node + &pod("p", "containers: [{name: c, image: 'web:1'}]");
+        points(&objects, ScorePlugin::ImageLocality, |_| {})
+    };
+    assert_eq!(images("['web:1', 'web:1']"), images("['web:1']"));
+    assert_ne!(images("['web:1']"), [0, 0, 0]);
+}
+
+#[test]
+fn the_older_label_of_a_zone_comes_first() {
+    let node = |name: &str, labels: &str| {
+        format!("- {{kind: Node, metadata: {{name: {name}, labels: {{{labels}}}}}}}\n")
+    };
+    let (old, stable) = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
+    let objects = node("a", &format!("{old}: east"))
+        + &node("b", &format!("{old}: east, {stable}: west"))
+        + &node("c", &format!("{stable}: west"))
+        + &pod("p", "");
+    let order = |placement: &mut Placement<'_>, _| {
+        placement.index().rotation(NodeOrder::Name).iter().map(|n| n.0).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(&objects, |_| {}, order), [0, 2, 1]);
 }
 
 /// In a cluster of 203 nodes it finds 100.
@@ -495,4 +550,21 @@ fn the_next_search_starts_where_the_last_one_ended() {
     let (best, next) =
         ask(&(busy + &pod("p", "")), |_| {}, |placement, pod| choose(placement, pod, 2));
     assert_eq!((best.iter().map(|n| n.0).collect::<Vec<_>>(), next), (vec![2, 1], 2));
+}
+
+#[test]
+fn without_scores_the_first_node_with_room_wins() {
+    let first = |policy: &mut Policy| {
+        policy.scheduler.weights = Weights::NONE;
+        policy.scheduler.takes_first = true;
+    };
+    let full = pod("q", &format!("nodeName: b, {LARGE}"));
+    let chosen = |p: &str| {
+        let objects = full.clone() + &pod("p", p);
+        let (best, next) = ask(&objects, first, |placement, pod| choose(placement, pod, 1));
+        (best.iter().map(|n| n.0).collect::<Vec<_>>(), next)
+    };
+    assert_eq!(chosen(LARGE), (vec![2], 0));
+    // Another scheduler may score.
+    assert_eq!(chosen(&format!("{LARGE}, schedulerName: mine")), (vec![2, 0], 1));
 }

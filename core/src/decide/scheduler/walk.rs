@@ -14,7 +14,7 @@ use crate::decide::placement::Starts;
 use crate::model::snapshot::NodeId;
 use crate::values::Ratio;
 
-use super::question::Question;
+use super::question::{Question, ours};
 use super::{PossibleNode, Scored};
 
 /// In larger clusters the scheduler scores only a part of the nodes, but at least this many
@@ -28,14 +28,17 @@ const LEAST_PERCENTAGE: usize = 5;
 const WHOLE: i64 = 1 << 62;
 
 /// Returns true if the scheduler visits all nodes of a cluster of this size, with any
-/// configuration.
+/// configuration that scores nodes.
 pub(super) const fn visits_all(nodes: usize) -> bool {
     nodes <= LEAST
 }
 
 /// The number of feasible nodes after which the scheduler stops searching
-/// (`numFeasibleNodesToFind` in kube-scheduler).
+/// (`findNodesThatPassFilters` and `numFeasibleNodesToFind` in kube-scheduler).
 pub(super) fn quota(question: &Question<'_, '_>) -> usize {
+    if question.profile.takes_first && ours(question.pod, question.profile) {
+        return 1;
+    }
     let nodes = question.snapshot.nodes.len();
     let percentage = question.profile.percentage_of_nodes_to_score;
     enough(nodes, percentage.and_then(|p| usize::try_from(p).ok()).unwrap_or_default())

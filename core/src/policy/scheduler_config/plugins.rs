@@ -50,6 +50,10 @@ const NEUTRAL: [&str; 14] = [
 /// The plugin of kube-scheduler that removes pods of lower priority.
 const PREEMPTION: &str = "DefaultPreemption";
 
+/// Plugins of the default profile whose scores the forecast leaves out: without further settings
+/// they are zero, or those of pods with resource claims, which stay.
+const OTHER_SCORES: [&str; 2] = ["VolumeBinding", "DynamicResources"];
+
 /// A plugin in the file.
 struct PluginEntry {
     name: String,
@@ -83,6 +87,8 @@ pub(super) fn plugins(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
         (set(f.field("multiPoint")), set(f.field("filter")), set(f.field("score")));
     profile.preempts = enabled(PREEMPTION, &multi, &set(f.field("postFilter")));
     profile.weights = weights(&multi, &score);
+    let others_score = OTHER_SCORES.iter().any(|name| enabled(name, &multi, &score));
+    profile.takes_first = profile.weights == Weights::NONE && !others_score;
     let off = |plugin: &FilterPlugin| !enabled(plugin.name(), &multi, &filter);
     profile.filters_off = FilterPlugin::ALL.into_iter().filter(off).collect();
     let mut unknown: BTreeMap<&str, (&PluginEntry, bool)> = BTreeMap::new();

@@ -217,6 +217,21 @@ fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
 }
 
 #[test]
+fn without_anything_that_scores_the_first_node_wins() {
+    let silent = "profiles: [{plugins: {score: {disabled: [{name: '*'}]}}}]\n";
+    let first = |part: &str| parse(part).unwrap().profiles[0].takes_first;
+    assert!(first(silent) && !first(""));
+    assert!(!first(&silent.replace("disabled", "enabled: [{name: ImageLocality}], disabled")));
+    // VolumeBinding scores, too, although it gives all nodes the same score by default.
+    let names = ScorePlugin::ALL.map(|plugin| format!("{{name: {}}}", plugin.name())).join(", ");
+    assert!(!first(&silent.replace("{name: '*'}", &names)));
+    for (verb, alone) in [("filterVerb", false), ("prioritizeVerb", false), ("bindVerb", true)] {
+        let extended = format!("{silent}extenders: [{{urlPrefix: http://here, {verb}: v}}]");
+        assert_eq!(first(&extended), alone, "{verb}");
+    }
+}
+
+#[test]
 fn an_extender_is_told_of() {
     let scoring =
         "extenders: [{urlPrefix: http://here, filterVerb: f, prioritizeVerb: p, weight: 2}]";

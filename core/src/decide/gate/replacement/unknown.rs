@@ -11,7 +11,7 @@
 //! Some kinds keep no pod where a file lacks them, and the plan only says so. Without a CSINode,
 //! the scheduler knows no attach limit either; and a plan from a file evicts nothing, even if it
 //! counts no budget. Services change only the score of pods whose controller the scheduler does not
-//! know (`DefaultSelector`).
+//! know, and of pods of a StatefulSet, which may have services of their own (`DefaultSelector`).
 
 use std::collections::BTreeMap;
 
@@ -119,7 +119,7 @@ fn needs(draft: &Draft<'_>, id: PodId, kind: ObjectKind) -> bool {
         ObjectKind::CsiNode => !snapshot.attached_volumes(pod).is_empty(),
         ObjectKind::Attachment => is_limited(snapshot, pod),
         ObjectKind::Budget => true,
-        ObjectKind::Service => pod.spread.is_empty() && !draft.index().has_siblings(id),
+        ObjectKind::Service => pod.spread.is_empty() && draft.index().depends_on_services(id),
         _ => false,
     }
 }

@@ -41,9 +41,10 @@ pub(super) fn label_groups(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usi
 
 /// Returns namespace, kind and name of a controller whose selector the scheduler would use.
 fn controller(pod: &Pod) -> Option<(&str, &str, &str)> {
-    let owner = pod.owners.iter().find(|o| o.controller)?;
-    let asked =
-        ["ReplicaSet", "ReplicationController", "StatefulSet"].contains(&owner.kind.as_str());
+    let owner = pod.controller()?;
+    let asked = owner.is("apps", "ReplicaSet")
+        || owner.is("apps", "StatefulSet")
+        || owner.is("", "ReplicationController");
     asked.then_some((pod.namespace.as_str(), owner.kind.as_str(), owner.name.as_str()))
 }
 
@@ -136,7 +137,9 @@ pub(super) fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
                 let stored = all
                     .entry(name)
                     .or_insert_with(|| NodeImage { size: image.size, nodes: Vec::new() });
-                stored.nodes.push(node);
+                if stored.nodes.last() != Some(&node) {
+                    stored.nodes.push(node);
+                }
             }
         }
     }
@@ -192,7 +195,8 @@ fn asked_for(asked: &BTreeSet<&str>, name: &str) -> bool {
 }
 
 /// Returns the nodes in the order in which the scheduler visits them: one of each zone in turn,
-/// with the zones in the order in which it learned of them (`nodeTree` in kube-scheduler).
+/// with the zones in the order in which it learned of them (`nodeTree` in kube-scheduler). The
+/// older label of a zone counts first (`GetZoneKey`).
 pub(super) fn rotation(snapshot: &Snapshot, order: NodeOrder) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = snapshot.node_ids().collect();
     if order == NodeOrder::Creation {
@@ -202,8 +206,11 @@ pub(super) fn rotation(snapshot: &Snapshot, order: NodeOrder) -> Vec<NodeId> {
     let mut zones: Vec<Vec<NodeId>> = Vec::new();
     for node in nodes {
         let labels = &snapshot.node(node).labels;
-        let zone = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"]
-            .map(|key| labels.get(key));
+        let zone = ["region", "zone"].map(|part| {
+            let old = labels.get(&format!("failure-domain.beta.kubernetes.io/{part}"));
+            let zone = old.or_else(|| labels.get(&format!("topology.kubernetes.io/{part}")));
+            zone.map_or("", String::as_str)
+        });
         let turn = *turns.entry(zone).or_insert(zones.len());
         if turn == zones.len() {
             zones.push(Vec::new());
