@@ -8,7 +8,8 @@
 //! that are not of a CSI driver, topology spread with pods that are only nominated for a node, and
 //! image volumes in ImageLocality. Since 1.35 the scheduler may put a pod on the next best node of
 //! an equal pod just before it, without another search (opportunistic batching); a forecast assumes
-//! a search for every pod.
+//! a search for every pod. With more than 100 nodes, scores that depend on the set of nodes are
+//! those among all feasible nodes; the scheduler scales them among those that it finds.
 //! A forecast never counts on preemption; [`preempted`] finds out whether it may happen.
 //!
 //! # Examples
