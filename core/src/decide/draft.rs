@@ -47,10 +47,9 @@ pub struct Draft<'w> {
 
 /// The other projection that the scheduler may find. It finds each node as in the draft, as in this
 /// one, or in between.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub enum OtherCase<'w> {
     /// There is none.
-    #[default]
     None,
     /// Moves with several possible nodes have not landed anywhere. Each case is as likely as the
     /// other.
@@ -181,12 +180,6 @@ impl<'w> Draft<'w> {
     /// hold.
     pub const fn forecast_weight(&self) -> f64 {
         if matches!(self.other, OtherCase::Undecided(_)) { 0.5 } else { 1.0 }
-    }
-
-    /// Returns the nodes that may take the replacement of a move with several possible nodes.
-    pub fn undecided_nodes(&self) -> BTreeSet<NodeId> {
-        let undecided = self.landings().filter(|landing| landing.is_undecided());
-        undecided.flat_map(|landing| landing.possible_nodes.iter().copied()).collect()
     }
 
     /// Returns the nodes where the moves so far may land.

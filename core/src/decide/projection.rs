@@ -1,5 +1,6 @@
 //! The cluster as it is after some moves: where its pods are, and the load of each node.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -35,6 +36,9 @@ pub struct Projection<'w> {
     undecided: Vec<(PodId, Rc<[NodeId]>)>,
     /// For each node, the usage of the pods that are expected elsewhere but may land there.
     undecided_usage: Vec<Measure>,
+    /// The nodes where moved pods with several possible nodes may land. Every forecast asks for
+    /// them, so they are not collected again.
+    undecided_nodes: BTreeSet<NodeId>,
     tables: Rc<Tables>,
 }
 
@@ -87,6 +91,7 @@ impl<'w> Projection<'w> {
             requested,
             undecided: Vec::new(),
             undecided_usage: vec![Measure::default(); snapshot.nodes.len()],
+            undecided_nodes: BTreeSet::new(),
             tables: Rc::default(),
             world,
         }
@@ -116,6 +121,9 @@ impl<'w> Projection<'w> {
 
     /// Books the nodes where a moved pod may land beside the expected one.
     fn book_undecided(&mut self, pod: PodId, landing: &Landing) {
+        if landing.is_undecided() {
+            self.undecided_nodes.extend(&landing.possible_nodes);
+        }
         let elsewhere = landing.possible_nodes.iter().filter(|node| landing.on != Some(**node));
         let mut elsewhere: Vec<NodeId> = elsewhere.copied().collect();
         if elsewhere.is_empty() {
@@ -141,6 +149,11 @@ impl<'w> Projection<'w> {
     /// Every forecast asks for it on each possible node, so the pods are not summed again.
     pub fn undecided_usage(&self, node: NodeId) -> Measure {
         self.undecided_usage[node.0]
+    }
+
+    /// Returns the nodes that may take the replacement of a move with several possible nodes.
+    pub const fn undecided_nodes(&self) -> &BTreeSet<NodeId> {
+        &self.undecided_nodes
     }
 
     /// Returns a copy in which every pod that leaves soon has ended for the scheduler, as in a

@@ -79,7 +79,7 @@ pub(super) fn find_by(
     if let Some(without) = draft.other_case().projection() {
         let forecast = scheduler::forecast(without, candidate.pod);
         let case = LandingCase { projection: without, forecast: &forecast, ..case };
-        let other = outcome.add(case, Some(&draft.undecided_nodes()));
+        let other = outcome.add(case, Some(draft.undecided_nodes()));
         let doubtful = matches!(draft.other_case(), OtherCase::Doubtful(_));
         risk = if doubtful { risk.or(other) } else { risk.plus(other) };
     }

@@ -4,7 +4,6 @@ use crate::model::snapshot::NodeId;
 use crate::policy::ScorePlugin;
 
 use super::question::{Question, ours};
-use super::walk::quota;
 use super::{
     Parts, Scored, balanced_allocation, image_locality, node_affinity, node_resources,
     pod_affinity, taints, topology_spread,
@@ -13,12 +12,11 @@ use super::{
 /// Scores the feasible nodes. Some scores depend on the set of nodes.
 pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
     let mut parts = vec![Parts::default(); nodes.len()];
-    let found = nodes.len().min(quota(question));
     if ours(question.pod, question.profile) {
         for plugin in ScorePlugin::ALL.into_iter().filter(|p| question.weight(*p) != 0) {
             let weight = question.weight(plugin);
             for (parts, points) in
-                parts.iter_mut().zip(by(plugin, question, nodes, found).into_iter().flatten())
+                parts.iter_mut().zip(by(plugin, question, nodes).into_iter().flatten())
             {
                 parts.0[plugin as usize] = weight * points;
             }
@@ -46,7 +44,7 @@ pub(super) fn update(question: &Question<'_, '_>, scored: &mut [Scored]) {
         if weight == 0 {
             continue;
         }
-        let points = by(plugin, question, &nodes, nodes.len()).into_iter().flatten();
+        let points = by(plugin, question, &nodes).into_iter().flatten();
         for (one, points) in scored.iter_mut().zip(points) {
             one.parts.0[plugin as usize] = weight * points;
         }
@@ -57,17 +55,12 @@ pub(super) fn update(question: &Question<'_, '_>, scored: &mut [Scored]) {
 }
 
 /// Returns the scores of one plugin; `None` if the plugin does not apply to this pod.
-fn by(
-    plugin: ScorePlugin,
-    question: &Question<'_, '_>,
-    nodes: &[NodeId],
-    found: usize,
-) -> Option<Vec<i64>> {
+fn by(plugin: ScorePlugin, question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     match plugin {
         ScorePlugin::TaintToleration => Some(taints::score(question, nodes)),
         ScorePlugin::NodeAffinity => node_affinity::score(question, nodes),
         ScorePlugin::NodeResourcesFit => Some(node_resources::score(question, nodes)),
-        ScorePlugin::PodTopologySpread => topology_spread::score(question, nodes, found),
+        ScorePlugin::PodTopologySpread => topology_spread::score(question, nodes),
         ScorePlugin::InterPodAffinity => pod_affinity::score(question, nodes),
         ScorePlugin::NodeResourcesBalancedAllocation => balanced_allocation::score(question, nodes),
         ScorePlugin::ImageLocality => image_locality::score(question, nodes),

@@ -11,6 +11,7 @@ use crate::model::snapshot::facts::Spread;
 use crate::policy::{DefaultConstraint, DefaultSpread, FilterPlugin};
 
 use super::question::Question;
+use super::walk::quota;
 use super::{node_affinity, taints};
 
 const HOST: &str = "kubernetes.io/hostname";
@@ -231,13 +232,8 @@ impl<'w> SpreadExcess<'w> {
     }
 }
 
-/// Scores the nodes: fewer pods of the group in the node's domains score higher. The scheduler
-/// finds and scores `found` of them.
-pub(super) fn score(
-    question: &Question<'_, '_>,
-    nodes: &[NodeId],
-    found: usize,
-) -> Option<Vec<i64>> {
+/// Scores the nodes: fewer pods of the group in the node's domains score higher.
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     let all = constraints(question, false);
     if all.is_empty() {
         return None;
@@ -247,7 +243,7 @@ pub(super) fn score(
     let strict = own || question.profile.spread != DefaultSpread::System;
     let counted = |node: &NodeId| !strict || all.iter().all(|c| c.topology.place(*node).is_some());
     let weighed: Vec<CountedConstraint<'_>> =
-        all.iter().map(|c| CountedConstraint::new(question, c, nodes, found, &counted)).collect();
+        all.iter().map(|c| CountedConstraint::new(question, c, nodes, &counted)).collect();
     let sums: Vec<Option<i64>> =
         nodes.iter().map(|n| counted(n).then(|| sum(&weighed, *n))).collect();
     Some(reversed(&sums))
@@ -266,7 +262,6 @@ impl<'c> CountedConstraint<'c> {
         question: &Question<'_, '_>,
         constraint: &'c SpreadConstraint,
         nodes: &[NodeId],
-        found: usize,
         counted: &impl Fn(&NodeId) -> bool,
     ) -> Self {
         let topology = &constraint.topology;
@@ -281,7 +276,9 @@ impl<'c> CountedConstraint<'c> {
             topology.place(node).into_iter().for_each(|place| sums[place] += 1);
         }
         let nodes = nodes.iter().filter(|n| counted(n));
-        let size = if by_host { nodes.count().min(found) } else { places(topology, nodes) };
+        // Of many nodes, the scheduler finds and scores only some.
+        let hosts = |nodes: usize| nodes.min(quota(question));
+        let size = if by_host { hosts(nodes.count()) } else { places(topology, nodes) };
         CountedConstraint { constraint, counts: sums, weight: weight(size) }
     }
 }

@@ -194,9 +194,15 @@ fn asked_for(asked: &BTreeSet<&str>, name: &str) -> bool {
     asked.contains(name) || name.strip_suffix(":latest").is_some_and(|bare| asked.contains(bare))
 }
 
+/// The labels of the region and of the zone of a node. The older one counts first.
+const ZONE_LABELS: [[&str; 2]; 2] = [
+    ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"],
+    ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"],
+];
+
 /// Returns the nodes in the order in which the scheduler visits them: one of each zone in turn,
-/// with the zones in the order in which it learned of them (`nodeTree` in kube-scheduler). The
-/// older label of a zone counts first (`GetZoneKey`).
+/// with the zones in the order in which it learned of them (`nodeTree` and `GetZoneKey` in
+/// kube-scheduler).
 pub(super) fn rotation(snapshot: &Snapshot, order: NodeOrder) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = snapshot.node_ids().collect();
     if order == NodeOrder::Creation {
@@ -206,10 +212,8 @@ pub(super) fn rotation(snapshot: &Snapshot, order: NodeOrder) -> Vec<NodeId> {
     let mut zones: Vec<Vec<NodeId>> = Vec::new();
     for node in nodes {
         let labels = &snapshot.node(node).labels;
-        let zone = ["region", "zone"].map(|part| {
-            let old = labels.get(&format!("failure-domain.beta.kubernetes.io/{part}"));
-            let zone = old.or_else(|| labels.get(&format!("topology.kubernetes.io/{part}")));
-            zone.map_or("", String::as_str)
+        let zone = ZONE_LABELS.map(|keys| {
+            keys.into_iter().find_map(|key| labels.get(key)).map_or("", String::as_str)
         });
         let turn = *turns.entry(zone).or_insert(zones.len());
         if turn == zones.len() {
