@@ -112,16 +112,18 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> anyhow::Result<()
     let mut loaded = load(args)?;
     let policies = policies(args, &mut loaded)?;
     // A run may take hours, so the report must be possible before.
-    let path = args.html.as_deref().unwrap_or(Path::new(""));
-    let problem = || format!("{}: cannot write the file", path.display());
-    let html = args.html.as_ref().map(|path| WholeFile::new(path)).transpose();
-    let html = html.with_context(problem)?;
+    let problem = |path: &Path| format!("{}: cannot write the file", path.display());
+    let html = args.html.as_deref().map(|path| {
+        let file = WholeFile::new(path).with_context(|| problem(path));
+        file.map(|file| (path, file))
+    });
+    let html = html.transpose()?;
     let traces: Vec<Trace> =
         policies.into_iter().map(|policy| simulate(&loaded.scenario, policy)).collect();
     // The report is written first, because printing fails on a closed pipe, as with `| head`.
-    if let Some(file) = html {
+    if let Some((path, file)) = html {
         let written = file.write(|file| file.write_all(report::html(&traces).as_bytes()));
-        written.with_context(problem)?;
+        written.with_context(|| problem(path))?;
     }
     print(args, &loaded, &traces, out)
 }

@@ -14,6 +14,18 @@ use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::policy::Policy;
 
+/// Answers a request as an API server with an empty ledger and no metrics, which accepts evictions.
+fn answer(path: &str) -> String {
+    let answer = if path.contains("/configmaps") {
+        json!({"metadata": {"name": "ledger", "resourceVersion": "7"}})
+    } else if path.contains("/metrics.k8s.io") {
+        json!({"items": []})
+    } else {
+        json!({"kind": "Status", "status": "Success"})
+    };
+    answer.to_string()
+}
+
 /// Polls fall due every 15 s and cycles every 55 s, so that a cycle usually falls due a few seconds
 /// before a poll.
 #[tokio::test(start_paused = true)]
@@ -22,15 +34,9 @@ async fn a_cycle_polls_first_what_is_due_soon() {
     let log = Arc::clone(&asked);
     let client = client(move |request| {
         let path = request.uri().path().to_owned();
-        let answer = if path.contains("/configmaps") {
-            json!({"metadata": {"name": "ledger", "resourceVersion": "7"}})
-        } else if path.contains("/metrics.k8s.io") {
-            json!({"items": []})
-        } else {
-            json!({"kind": "Status", "status": "Success"})
-        };
+        let answer = answer(&path);
         log.lock().unwrap().push((start.elapsed().as_secs(), path));
-        async move { answer.to_string() }
+        async move { answer }
     });
     let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, interval: 55s, \
         usage: {source: metricsApi, poll: 15s}, limits: {perCycle: 1}, \
@@ -80,15 +86,9 @@ async fn evictions_go_on_beside_a_prometheus_that_hangs() {
     let counted = Arc::clone(&evictions);
     let client = client(move |request| {
         let path = request.uri().path();
-        let answer = if path.contains("/configmaps") {
-            json!({"metadata": {"name": "ledger", "resourceVersion": "7"}})
-        } else if path.contains("/metrics.k8s.io") {
-            json!({"items": []})
-        } else {
-            *counted.lock().unwrap() += usize::from(path.ends_with("/eviction"));
-            json!({"kind": "Status", "status": "Success"})
-        };
-        async move { answer.to_string() }
+        *counted.lock().unwrap() += usize::from(path.ends_with("/eviction"));
+        let answer = answer(path);
+        async move { answer }
     });
     let text = format!(
         "{{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {{perCycle: 1}}, \

@@ -20,7 +20,7 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use crate::it::support::random_cluster::{NODES, PODS};
-use crate::it::support::{Cluster, EVEN, cases, noon, parse, random_cluster, text};
+use crate::it::support::{Cluster, EVEN, cases, noon, one_heavy_pod, parse, random_cluster, text};
 use crate::shared::table::rows;
 
 /// Every strategy, in an order in which each finds pods.
@@ -292,20 +292,6 @@ fn evicted(workload: &str) -> String {
           "uid":"uid-gone-{workload}","node":"n1",
         "at":"2026-11-21T11:55:00Z","newest":"2026-11-21T11:00:00Z",
           "state":{{"settled":"helped"}}}}"#
-    )
-}
-
-/// One heavy pod on a hot node with these words; its sibling runs elsewhere, and one node is cold.
-fn one_heavy_pod(pod: &str) -> String {
-    format!(
-        "
-        node n1 system=2
-          web cpu=100m memory=100Mi uses=3 {pod}
-          idle*4 cpu=500m memory=500Mi uses=0
-        node n2
-          web cpu=100m uses=100m
-        node n3
-        "
     )
 }
 

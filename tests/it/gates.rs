@@ -7,21 +7,12 @@ use evenkeel::model::plan::Plan;
 use evenkeel::policy::Policy;
 use insta::assert_snapshot;
 
-use crate::it::support::{Cluster, EVEN, considered, nodes, noon, parse, text};
+use crate::it::support::{Cluster, EVEN, considered, nodes, noon, one_heavy_pod, parse, text};
 
 /// Plans for a hot node with one pod of the tested kind, a sibling on another node, and a cold
 /// node.
 fn answer(pod: &str, policy: &str) -> String {
-    let cluster = Cluster::parse(&format!(
-        "
-        node n1 system=2
-          web cpu=100m memory=100Mi uses=3 {pod}
-          idle*4 cpu=500m memory=500Mi uses=0
-        node n2
-          web cpu=100m uses=100m
-        node n3
-        "
-    ));
+    let cluster = Cluster::parse(&one_heavy_pod(pod));
     let plan = cluster.plan(policy);
     match plan.kept.first() {
         Some(kept) => format!("{}: {}", kept.refusal.code(), kept.refusal),

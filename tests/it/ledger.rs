@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use evenkeel::decide::engine::Engine;
-use evenkeel::model::ledger::{Aim, Ending, Ledger, MOST_FORESEEN_BYTES};
+use evenkeel::model::ledger::{Aim, Ending, Ledger, MOST_FORESEEN_BYTES, StartTimes};
 use evenkeel::model::plan::Outcome;
 use evenkeel::model::snapshot::{PodId, Snapshot};
 use evenkeel::model::usage::Measure;
@@ -236,6 +236,34 @@ fn a_count_of_bad_landings_at_its_limit_does_not_overflow() {
     let streak = &written["resting"]["default/Deployment/web"];
     assert_eq!(streak["foreseen"], 3);
     assert_eq!(streak["until"], "2026-11-21T18:00:00Z");
+}
+
+#[test]
+fn a_late_start_does_not_replace_the_time_of_a_later_eviction() {
+    let cluster = Cluster::parse("node n1\n  web cpu=100m unready\n  web cpu=100m\nnode n2\n");
+    let policy = parse(EVEN);
+    let eviction = |at: &str, replacement: &str, ending: &str| {
+        format!(
+            r#"{{"workload":"default/Deployment/web","pod":"gone-{replacement}","uid":"{at}",
+            "node":"n2","at":"2026-11-21T{at}:00Z","newest":"2026-11-21T10:00:00Z",
+            "state":{{"settled":"{ending}"}},"replacement":"uid-default-{replacement}"}}"#
+        )
+    };
+    let late = eviction("11:50", "web-1", "neverReady");
+    let later = eviction("11:55", "web-2", "helped");
+    let starts = |entries: &[String], learned: &str| {
+        let entries = entries.join(",");
+        let text = format!(r#"{{"version":1,"entries":[{entries}],"resting":{{}}}}"#);
+        let starts = format!(r#"{{"default/Deployment/web":[{learned}]}}"#);
+        let ledger = Ledger::parse(&text).unwrap();
+        let mut ledger = ledger.with_starts(StartTimes::parse(&starts));
+        let snapshot = cluster.snapshot(&policy);
+        ledger.settle(&snapshot, |_| Some(false), &policy.cooldown, None, noon());
+        ledger.starts().write()
+    };
+    let web = |times: &str| format!(r#"{{"default/Deployment/web":[{times}]}}"#);
+    assert_eq!(starts(std::slice::from_ref(&late), "20"), web("600"));
+    assert_eq!(starts(&[late, later], "540,10"), web("540,10"));
 }
 
 #[test]

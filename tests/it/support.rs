@@ -67,6 +67,20 @@ pub(crate) fn after(seconds: i64) -> Timestamp {
     noon() + SignedDuration::from_secs(seconds)
 }
 
+/// Returns a cluster with one heavy pod on a hot node with these words; its sibling runs elsewhere, and one node is cold.
+pub(crate) fn one_heavy_pod(pod: &str) -> String {
+    format!(
+        "
+        node n1 system=2
+          web cpu=100m memory=100Mi uses=3 {pod}
+          idle*4 cpu=500m memory=500Mi uses=0
+        node n2
+          web cpu=100m uses=100m
+        node n3
+        "
+    )
+}
+
 /// A cluster and its usage.
 #[derive(Clone, Default)]
 pub(crate) struct Cluster {
