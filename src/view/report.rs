@@ -13,7 +13,7 @@ use crate::policy::Basis;
 use crate::simulate::trace::Trace;
 use crate::values::text::{age, count as counted};
 use crate::view::bar;
-use crate::view::figures::unknown_objects;
+use crate::view::figures::{caveats, unknown_objects};
 use crate::view::html::{HtmlPage, PALETTE, content_security_policy};
 
 use self::axes::TimeAxis;
@@ -149,6 +149,11 @@ impl<'t> SimulationReport<'t> {
                 }
                 @for sentence in unknown_objects(self.runs.iter().map(|run| run.trace)) {
                     p.facts { (sentence) }
+                }
+                @for run in &self.runs {
+                    @for caveat in caveats(run.trace) {
+                        p { @if self.runs.len() > 1 { (run.label) ": " } (caveat) }
+                    }
                 }
             }
         }
