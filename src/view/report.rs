@@ -15,6 +15,7 @@ use crate::values::text::{age, count as counted};
 use crate::view::bar;
 use crate::view::figures::{caveats, unknown_objects};
 use crate::view::html::{HtmlPage, PALETTE, content_security_policy};
+use crate::view::words::usual_first;
 
 use self::axes::TimeAxis;
 use self::resource::ResourceSection;
@@ -219,11 +220,7 @@ fn resources(traces: &[Trace]) -> Vec<&str> {
     } else {
         banded.into_iter().collect()
     };
-    resources.sort_by_key(|resource| match *resource {
-        "cpu" => 0,
-        "memory" => 1,
-        _ => 2,
-    });
+    usual_first(&mut resources);
     resources
 }
 
