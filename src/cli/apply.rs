@@ -13,7 +13,16 @@ use super::run::RunArgs;
 use super::{Misuse, examples, file};
 
 /// Flags of `run` that have no effect in a single run.
-const FOR_A_DAEMON: [&str; 4] = ["once", "listen", "status_listen", "descheduler_metrics"];
+const FOR_A_DAEMON: [&str; 8] = [
+    "once",
+    "listen",
+    "status_listen",
+    "descheduler_metrics",
+    "leader_elect",
+    "descheduling_interval",
+    "secure_port",
+    "bind_address",
+];
 
 /// Makes exactly the evictions of a plan file, each checked again.
 #[derive(Debug, clap::Args)]

@@ -11,7 +11,7 @@ use crate::cluster::release;
 use crate::cluster::usage_source::SourceError;
 use crate::decide::doctor::{Diagnosis, Severity};
 use crate::policy::{KubernetesRelease, Policy};
-use crate::values::text::count;
+use crate::values::text::{agree, count};
 use crate::view::diagnoses::DiagnosesText;
 
 use super::election::LEASE;
@@ -21,6 +21,9 @@ use super::{Shared, examples, runtime, screen, write_json};
 /// Older API servers do not have the admission policy that limits the right to taint nodes.
 const STEERING: KubernetesRelease = KubernetesRelease::new(30);
 const ROLE: &str = "bind the roles of deploy/base/rbac.yaml to this account, or install the chart";
+
+const STATE: &str = "apply deploy/base/state.yaml again, or run `helm upgrade`: the roles allow evenkeel \
+                     to update these objects, but not to create them";
 
 const LISTS: &str = "repair the API server; where a right is missing, bind the roles of \
                      deploy/base/rbac.yaml to this account";
@@ -145,7 +148,9 @@ async fn server(args: &DoctorArgs, policy: &Policy) -> anyhow::Result<Vec<Diagno
         }
     };
     let clock = clock(cluster.clock_difference(LocalTime::now()));
-    Ok(vec![version, clock, rights(args, client, policy).await])
+    let mut lines = vec![version, clock];
+    lines.extend(rights(args, client, policy).await);
+    Ok(lines)
 }
 
 fn clock(difference: Option<ClockDifference>) -> Diagnosis {
@@ -179,7 +184,7 @@ fn server_version(release: KubernetesRelease, steers: bool) -> Diagnosis {
     )
 }
 
-async fn rights(args: &DoctorArgs, client: &Client, policy: &Policy) -> Diagnosis {
+async fn rights(args: &DoctorArgs, client: &Client, policy: &Policy) -> [Diagnosis; 2] {
     let (shared, approves) = (&args.shared, policy.approval.required);
     let lease_namespace = args.leader_elect_resource_namespace.as_deref();
     let own = OwnObjects {
@@ -195,12 +200,13 @@ async fn rights(args: &DoctorArgs, client: &Client, policy: &Policy) -> Diagnosi
     let whose = account.map_or("this account".to_owned(), |(namespace, name)| {
         format!("ServiceAccount {namespace}/{name}")
     });
-    match access::missing(client, &needed, account).await {
-        Err(error) => Diagnosis::warning(
-            "rights",
-            format!("cannot find out the rights of {whose}: {error}"),
-            "allow the creation of access reviews, or run doctor in the pod",
-        ),
+    let unknown = |check, error| {
+        let message = format!("cannot find out the rights of {whose}: {error}");
+        let remedy = "allow the creation of access reviews, or run doctor in the pod";
+        Diagnosis::warning(check, message, remedy)
+    };
+    let rights = match access::missing(client, &needed, account).await {
+        Err(error) => unknown("rights", error),
         Ok(missing) if missing.is_empty() => {
             let all = count(needed.len(), "right");
             Diagnosis::ok("rights", format!("{whose} has all {all} that evenkeel uses"))
@@ -210,5 +216,17 @@ async fn rights(args: &DoctorArgs, client: &Client, policy: &Policy) -> Diagnosi
             let message = format!("{whose} may not {}", names.join(", "));
             Diagnosis::failure("rights", message, ROLE)
         }
-    }
+    };
+    let state = match access::absent(client, &needed, account).await {
+        Err(error) => unknown("state", error),
+        Ok(absent) if absent.is_empty() => {
+            Diagnosis::ok("state", "the ledger and the Lease exist or may be created")
+        }
+        Ok(absent) => {
+            let are = agree(absent.len(), "does", "do");
+            let message = format!("{} {are} not exist", absent.join(", "));
+            Diagnosis::failure("state", message, STATE)
+        }
+    };
+    [rights, state]
 }

@@ -18,8 +18,8 @@ pub(super) const LEASE: &str = "evenkeel";
 const DESCHEDULER_LEASE: &str = "descheduler";
 
 const NOT_WITH_ONCE: &str = "\
---leader-elect: found a single run, expected a daemon: leave out --leader-elect or --once; \
---policy-config-file needs --descheduling-interval to run as a daemon";
+--leader-elect: found a single run, expected a daemon: leave out --leader-elect; a daemon runs \
+without --once, and with --policy-config-file only if it has --descheduling-interval";
 
 /// The flags of leader election, with the defaults of descheduler.
 #[expect(clippy::struct_field_names, reason = "the flags are named after the fields")]

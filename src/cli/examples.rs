@@ -18,9 +18,9 @@ Examples:
   kubectl annotate -n kube-system configmap evenkeel-proposal \\
       evenkeel.io/approved=3f9a0c27d1be
 
-An approval is an annotation of the ConfigMap. You need the right to patch it, and no other. It \
-covers exactly the evictions that are shown. The next cycle checks each of them again, and says in \
-its log which ones are not made, and why.";
+An approval is an annotation of the ConfigMap. You need the rights to get and to patch it, and no \
+other. It covers exactly the evictions that are shown. The next cycle checks each of them again, and \
+says in its log which ones are not made, and why.";
 
 pub(super) const DOCTOR: &str = "\
 Examples:

@@ -6,7 +6,7 @@ use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReview,
     SubjectAccessReviewSpec,
 };
-use kube::api::PostParams;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use kube::{Api, Client};
 use serde::Deserialize;
 
@@ -152,6 +152,32 @@ pub async fn missing(
     Ok(missing)
 }
 
+/// The objects that an instance uses by name, if they do not exist and the account may not create
+/// them.
+///
+/// # Errors
+/// The message of the API server, if it does not say what the account may create.
+pub async fn absent(
+    client: &Client,
+    needed: &[NeededRight],
+    account: Option<(&str, &str)>,
+) -> Result<Vec<String>, String> {
+    let mut absent = Vec::new();
+    for right in needed.iter().filter(|right| right.verb == "get") {
+        let (Some(namespace), Some(name)) = (&right.namespace, &right.name) else { continue };
+        let kind = GroupVersionKind::gvk(&right.group, "v1", "");
+        let kind = ApiResource::from_gvk_with_plural(&kind, &right.resource);
+        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &kind);
+        // Without the right to read it, nothing says that it is absent.
+        let found = within_deadline(api.get_opt(name)).await;
+        let create = NeededRight { verb: "create".to_owned(), name: None, ..right.clone() };
+        if matches!(found, Ok(None)) && !allowed(client, &create, account).await? {
+            absent.push(format!("{} {namespace}/{name}", right.resource.trim_end_matches('s')));
+        }
+    }
+    Ok(absent)
+}
+
 async fn allowed(
     client: &Client,
     right: &NeededRight,
@@ -215,7 +241,7 @@ fn account_groups(namespace: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::client::tests::fake;
+    use super::super::client::tests::{fake, status};
     use super::*;
 
     const OWN: OwnObjects<'_> = OwnObjects {
@@ -266,6 +292,21 @@ mod tests {
         assert_eq!(namespaces("leases"), [Some("locks"); 2]);
         assert_eq!(namespaces("configmaps"), [Some("balance"); 2]);
         assert_eq!(namespaces("pods/eviction"), [None]);
+    }
+
+    #[tokio::test]
+    async fn an_object_that_is_gone_is_absent_unless_the_account_may_create_it() {
+        for (may_create, expected) in [(false, &["configmap balance/own-ledger"][..]), (true, &[])]
+        {
+            let (client, _) = fake(move |method, path, _| match method {
+                "GET" if path.contains("own-ledger") => status(404, "gone"),
+                "GET" => (200, r#"{"metadata":{}}"#.to_owned()),
+                _ => (201, format!(r#"{{"spec":{{}},"status":{{"allowed":{may_create}}}}}"#)),
+            })
+            .await;
+            let absent = absent(&client, &needed(OWN, true), None).await.unwrap();
+            assert_eq!(absent, expected);
+        }
     }
 
     #[tokio::test]

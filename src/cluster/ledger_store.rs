@@ -18,11 +18,16 @@ const KEY: &str = Ledger::KEY;
 /// older versions refuse a ledger with parts that they do not know.
 const STARTS_KEY: &str = "starts.json";
 
+/// A ConfigMap of this program, by its name.
+pub(super) struct OwnConfigMap {
+    pub(super) api: Api<ConfigMap>,
+    namespace: String,
+    pub(super) name: String,
+}
+
 /// A ConfigMap and its last seen version.
 pub struct LedgerStore {
-    api: Api<ConfigMap>,
-    namespace: String,
-    name: String,
+    map: OwnConfigMap,
     /// The ConfigMap as last read or written, without own keys; `None` if it did not exist.
     /// Taken from a response only if its ledger was understood, so that an unreadable one is never
     /// overwritten.
@@ -35,7 +40,7 @@ pub struct LedgerStore {
     uncertain: Option<String>,
 }
 
-/// Why the ledger could not be loaded or saved.
+/// Why the ledger, or another ConfigMap of this program, could not be loaded or saved.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Another process has written it since it was loaded, so it has to be loaded again.
@@ -116,11 +121,8 @@ impl StoreError {
 impl LedgerStore {
     /// Creates the store without sending a request.
     pub fn new(client: Client, namespace: &str, name: &str) -> Self {
-        let api = Api::namespaced(client, namespace);
         LedgerStore {
-            api,
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
+            map: OwnConfigMap::new(client, namespace, name),
             seen: None,
             base: Ledger::default(),
             found: false,
@@ -136,11 +138,11 @@ impl LedgerStore {
     }
 
     async fn read(&mut self) -> Result<Ledger, StoreError> {
-        let found = self.checked("get", self.api.get_opt(&self.name)).await?;
+        let found = self.map.read().await?;
         let text = |key| found.as_ref().and_then(|map| map.data.as_ref()?.get(key));
         let ledger = match text(KEY) {
             Some(text) => Ledger::parse(text).map_err(|error| StoreError::Unreadable {
-                name: self.full_name(),
+                name: self.map.full_name(),
                 why: error.to_string(),
                 remedy: error.remedy(),
             })?,
@@ -179,7 +181,7 @@ impl LedgerStore {
     pub async fn save(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
         // Until the response, in case it never arrives.
         self.uncertain = Some("the last write was not confirmed".to_owned());
-        let written = self.write(ledger).await;
+        let written = self.map.write(self.seen.as_ref(), |map| with_text(map, ledger)).await;
         match &written {
             Ok(map) => {
                 self.seen = Some(without_text(map.clone()));
@@ -192,28 +194,62 @@ impl LedgerStore {
         }
         written.map(drop)
     }
+}
 
-    async fn write(&self, ledger: &Ledger) -> Result<ConfigMap, StoreError> {
+impl OwnConfigMap {
+    pub(super) fn new(client: Client, namespace: &str, name: &str) -> Self {
+        OwnConfigMap {
+            api: Api::namespaced(client, namespace),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Reads it; `None` if it does not exist.
+    pub(super) async fn read(&self) -> Result<Option<ConfigMap>, StoreError> {
+        self.checked("get", self.api.get_opt(&self.name)).await
+    }
+
+    /// Fills it and writes it, if no other process has written it since it was seen. Creates it if
+    /// it was not there.
+    pub(super) async fn write(
+        &self,
+        seen: Option<&ConfigMap>,
+        fill: impl Fn(ConfigMap) -> ConfigMap,
+    ) -> Result<ConfigMap, StoreError> {
         let params = PostParams::default();
-        if let Some(seen) = &self.seen {
-            let map = with_text(seen.clone(), ledger);
+        if let Some(seen) = seen {
+            let map = fill(seen.clone());
             let request = self.api.replace(&self.name, &params, &map);
             match self.checked("update", request).await {
-                // Deleted in the meantime. The ledger in memory is still valid, so the ConfigMap is
+                // Deleted in the meantime. The text in memory is still valid, so the ConfigMap is
                 // created again.
                 Err(StoreError::Missing { .. }) => {}
                 written => return written,
             }
         }
-        let map = with_text(own_config_map(&self.namespace, &self.name), ledger);
+        let map = fill(self.empty());
         self.checked("create", self.api.create(&params, &map)).await
+    }
+
+    fn empty(&self) -> ConfigMap {
+        let label = ("app.kubernetes.io/name".to_owned(), "evenkeel".to_owned());
+        ConfigMap {
+            metadata: ObjectMeta {
+                name: Some(self.name.clone()),
+                namespace: Some(self.namespace.clone()),
+                labels: Some(BTreeMap::from([label])),
+                ..ObjectMeta::default()
+            },
+            ..ConfigMap::default()
+        }
     }
 
     fn full_name(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    async fn checked<T>(
+    pub(super) async fn checked<T>(
         &self,
         verb: &'static str,
         request: impl Future<Output = Result<T, Error>>,
@@ -237,20 +273,6 @@ impl LedgerStore {
             Some(_) => StoreError::Failed { verb, name, why },
             None => StoreError::Unanswered { name, why },
         })
-    }
-}
-
-/// Returns an empty ConfigMap of this program.
-pub(super) fn own_config_map(namespace: &str, name: &str) -> ConfigMap {
-    let label = ("app.kubernetes.io/name".to_owned(), "evenkeel".to_owned());
-    ConfigMap {
-        metadata: ObjectMeta {
-            name: Some(name.to_owned()),
-            namespace: Some(namespace.to_owned()),
-            labels: Some(BTreeMap::from([label])),
-            ..ObjectMeta::default()
-        },
-        ..ConfigMap::default()
     }
 }
 

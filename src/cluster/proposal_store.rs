@@ -2,24 +2,19 @@
 //! approval.
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Patch, PatchParams, PostParams};
-use kube::{Api, Client, Error};
+use kube::Client;
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use crate::model::approval::{APPROVED, APPROVED_BY, Proposal};
 
-use super::client::{TIMEOUT, error_message, status_code};
-use super::ledger_store::own_config_map;
+use super::ledger_store::OwnConfigMap;
 
 /// The key of the proposal in the ConfigMap.
 const KEY: &str = "proposal.json";
 
 /// The ConfigMap of the proposal.
-pub struct ProposalStore {
-    api: Api<ConfigMap>,
-    namespace: String,
-    name: String,
-}
+pub struct ProposalStore(OwnConfigMap);
 
 /// The ConfigMap as it was read.
 #[derive(Debug, Default)]
@@ -37,23 +32,15 @@ pub struct StoredProposal {
 impl ProposalStore {
     /// Creates the store without sending a request.
     pub fn new(client: Client, namespace: &str, name: &str) -> Self {
-        ProposalStore {
-            api: Api::namespaced(client, namespace),
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        }
-    }
-
-    fn full_name(&self) -> String {
-        format!("{}/{}", self.namespace, self.name)
+        ProposalStore(OwnConfigMap::new(client, namespace, name))
     }
 
     /// Reads the proposal and its approval.
     ///
     /// # Errors
-    /// The message of the API server.
+    /// The failed request, with the message of the API server.
     pub async fn read(&self) -> Result<StoredProposal, String> {
-        let found = self.checked(self.api.get_opt(&self.name)).await?;
+        let found = self.0.read().await.map_err(|error| error.to_string())?;
         Ok(found.map(StoredProposal::of).unwrap_or_default())
     }
 
@@ -61,29 +48,22 @@ impl ProposalStore {
     /// the earlier proposal. It fails if the ConfigMap has changed since it was read.
     ///
     /// # Errors
-    /// The message of the API server.
+    /// The failed request, with the message of the API server.
     pub async fn write(
         &self,
         seen: StoredProposal,
         proposal: Option<&Proposal>,
     ) -> Result<(), String> {
         let text = proposal.map(Proposal::text);
-        let parameters = PostParams::default();
-        let Some(map) = seen.map else {
-            let map = with_text(own_config_map(&self.namespace, &self.name), text);
-            let created = self.api.create(&parameters, &map);
-            return self.checked(created).await.map(drop);
-        };
-        let map = with_text(map, text);
-        let replaced = self.api.replace(&self.name, &parameters, &map);
-        self.checked(replaced).await.map(drop)
+        let written = self.0.write(seen.map.as_ref(), |map| with_text(map, text.clone())).await;
+        written.map(drop).map_err(|error| error.to_string())
     }
 
     /// Approves a proposal by its id. It fails if the ConfigMap has changed since it was read:
     /// another proposal would get the name of this person.
     ///
     /// # Errors
-    /// The message of the API server.
+    /// The failed request, with the message of the API server.
     pub async fn approve(
         &self,
         seen: &StoredProposal,
@@ -93,23 +73,9 @@ impl ProposalStore {
         let version = seen.map.as_ref().and_then(|map| map.metadata.resource_version.as_ref());
         let annotations = json!({APPROVED: id, APPROVED_BY: by});
         let patch = json!({"metadata": {"resourceVersion": version, "annotations": annotations}});
-        let parameters = PatchParams::default();
-        let patch = Patch::Merge(patch);
-        let patched = self.api.patch(&self.name, &parameters, &patch);
-        self.checked(patched).await.map(drop)
-    }
-
-    async fn checked<T>(
-        &self,
-        request: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, String> {
-        let name = self.full_name();
-        let late = |_| format!("configmap {name}: no response in {} s", TIMEOUT.as_secs());
-        let answer = tokio::time::timeout(TIMEOUT, request).await;
-        answer.map_err(late)?.map_err(|error| match status_code(&error) {
-            Some(409) => format!("configmap {name} was changed by another process meanwhile"),
-            _ => format!("configmap {name}: {}", error_message(&error)),
-        })
+        let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
+        let patched = self.0.api.patch(&self.0.name, &parameters, &patch);
+        self.0.checked("patch", patched).await.map(drop).map_err(|error| error.to_string())
     }
 }
 

@@ -196,7 +196,8 @@ impl Cycle<'_> {
             self.is_valid(proposal) && (!counts || is_open() || waits())
         };
         if let Some(proposal) = stored.proposal.as_ref().filter(stays) {
-            self.daemon.approvals.waiting = Some(proposal.clone());
+            let asked = Some(proposal).filter(|_| stored.proposal_if_approved().is_none());
+            self.daemon.approvals.waiting = asked.cloned();
             self.record_request(Ok(()));
             return true;
         }
@@ -205,7 +206,6 @@ impl Cycle<'_> {
             let expires = self.engine.policy().approval.expires;
             proposal.expires = proposal.at.saturating_add(expires).ok();
         }
-        self.daemon.approvals.waiting.clone_from(&proposal);
         if proposal.is_none() && stored.proposal.is_none() {
             self.record_request(Ok(()));
             return false;
@@ -225,6 +225,7 @@ impl Cycle<'_> {
                 proposal = id,
                 "{evictions} {wait} for an approval; `evenkeel approve {id}` gives it"
             );
+            self.daemon.approvals.waiting = Some(proposal);
         }
         false
     }

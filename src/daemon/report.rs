@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::{debug, info, warn};
 
 use crate::cluster::clock;
+use crate::model::approval::Proposal;
 use crate::model::guard::GuardStop;
 use crate::model::ledger::Settled;
 use crate::model::plan::{Class, Kept, Move, Outcome, Plan, UnknownObjects, Verdict};
@@ -14,7 +15,7 @@ use crate::model::record::{EventDetails, Fact, GUARD};
 use crate::model::snapshot::{Pod, Snapshot};
 use crate::model::usage::Unmeasured;
 use crate::values::text;
-use crate::view::status::headline::no_evictions;
+use crate::view::status::headline::{awaiting_approval, no_evictions};
 
 use super::Daemon;
 
@@ -223,13 +224,14 @@ pub(super) fn destinations(planned: &Move) -> Option<String> {
     (!nodes.is_empty()).then(|| text::list(nodes, MAX_NAMES).replace(", ", " "))
 }
 
-/// Logs the line of a cycle and returns the code of its outcome.
+/// Logs the line of a cycle and returns the code of its outcome and its summary.
 pub(super) fn cycle(
     plan: &Plan,
     outcomes: &[Outcome],
+    waiting: Option<&Proposal>,
     dry: bool,
     took: SignedDuration,
-) -> &'static str {
+) -> (&'static str, String) {
     // The order matters: a halted plan has no moves either.
     let outcome = match (plan.halted.is_some(), plan.moves.is_empty(), dry) {
         (true, _, _) => "halted",
@@ -241,12 +243,13 @@ pub(super) fn cycle(
         log_dry_run(&plan.moves);
     }
     let evicted = outcomes.iter().filter(|outcome| **outcome == Outcome::Evicted).count();
+    let summary = summary(plan, evicted, waiting);
     let nodes = count(plan.nodes.iter().map(|verdict| verdict.class.code()));
     let kept = count(plan.kept.iter().map(|kept| kept.refusal.code()));
     let (planned, skipped, millis) = (plan.moves.len(), plan.skipped.len(), took.as_millis());
-    info!(outcome, planned, evicted, nodes, kept, skipped, took_ms = %millis, "cycle: {}",
-        summary(plan, evicted));
-    outcome
+    info!(outcome, planned, evicted, nodes, kept, skipped, took_ms = %millis,
+        "cycle: {summary}");
+    (outcome, summary)
 }
 
 fn log_dry_run(moves: &[Move]) {
@@ -264,18 +267,19 @@ fn log_dry_run(moves: &[Move]) {
 }
 
 /// Summarises a cycle in one clause.
-pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
+fn summary(plan: &Plan, evicted: usize, waiting: Option<&Proposal>) -> String {
     if let Some(halt) = &plan.halted {
         return halt.to_string();
     }
-    match plan.moves.len() {
-        0 if !plan.kept.is_empty() => all_stay(&plan.kept) + &plan.not_reached(),
-        0 if plan.notes.is_empty() => no_candidate(&plan.nodes),
-        0 => {
+    match (plan.moves.len(), waiting) {
+        (0, Some(proposal)) => awaiting_approval(proposal.moves.len()),
+        (0, None) if !plan.kept.is_empty() => all_stay(&plan.kept) + &plan.not_reached(),
+        (0, None) if plan.notes.is_empty() => no_candidate(&plan.nodes),
+        (0, None) => {
             let notes: Vec<String> = plan.notes.iter().map(|note| note.why.to_string()).collect();
             format!("nothing to do: {}{}", notes.join("; "), plan.aside())
         }
-        planned => format!("{evicted} of {} evicted", text::count(planned, "pod")),
+        (planned, _) => format!("{evicted} of {} evicted", text::count(planned, "pod")),
     }
 }
 

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::model::plan::TargetBand;
 use crate::values::Ratio;
 
-use super::scale::{Scale, number};
+use super::scale::{number, position};
 
 /// The width of [`Bar::figures`], in characters: ` 95% →  58%` and a space in front.
 pub const FIGURES_WIDTH: usize = 12;
@@ -143,7 +143,7 @@ impl Bar {
 /// Returns the position of a share on an axis that ends at the share `top`, as a percentage of the
 /// width.
 pub fn place(ratio: Ratio, top: f64) -> String {
-    let percent = Scale::new((0.0, top), (0.0, 100.0)).at(ratio.get());
+    let percent = position(ratio.get(), (0.0, top), (0.0, 100.0));
     format!("{}%", number(percent))
 }
 

@@ -12,6 +12,29 @@ pub(super) fn unknown_objects<'t>(
     traces.into_iter().flat_map(|trace| &trace.unknown_objects).map(String::as_str).collect()
 }
 
+/// Why a run has fewer evictions than its policy planned, as sentences.
+pub(super) fn caveats(trace: &Trace) -> impl Iterator<Item = String> {
+    withheld(trace).map(str::to_owned).into_iter().chain(stopped(trace))
+}
+
+/// Why planned evictions were not made.
+pub(super) fn withheld(trace: &Trace) -> Option<&'static str> {
+    if trace.dry_run {
+        Some("the policy is a dry run, which evicts nothing")
+    } else if trace.evictions.is_empty() && trace.refusals.contains_key("needs-approval") {
+        Some("evictions waited for an approval")
+    } else {
+        None
+    }
+}
+
+/// The cycles in which all evictions were stopped, with the last reason.
+fn stopped(trace: &Trace) -> Option<String> {
+    let halted = trace.refusals.get("halted")?;
+    let (stopped, cycles) = (trace.summary.stopped, trace.summary.cycles);
+    Some(format!("evictions were stopped in {stopped} of {cycles} cycles: {}", halted.last))
+}
+
 pub(super) fn time_to_balance(summary: &Summary) -> String {
     match summary.time_to_balance {
         None => "not reached".to_owned(),

@@ -13,6 +13,7 @@ use crate::model::record::{
     EVICTION, EvictionDetails, OUTCOME, REFUSAL, RecordLine, ReliefDetails,
 };
 use crate::values::{NodeMinutes, Ratio};
+use crate::view::scale::count;
 use crate::view::screen::{Screen, padded};
 use crate::view::table::Table;
 
@@ -152,8 +153,7 @@ impl WeekLines {
             *sum = (sum.0.plus(relief.share), sum.1 + 1);
         }
         let mean = |(resource, (sum, evictions)): (String, (Ratio, usize))| {
-            let number = u32::try_from(evictions).unwrap_or(u32::MAX);
-            let mean = Ratio::new(sum.get() / f64::from(number))?;
+            let mean = Ratio::new(sum.get() / count(evictions))?;
             Some((resource, MeanRelief { mean, evictions }))
         };
         sums.into_iter().filter_map(mean).collect()

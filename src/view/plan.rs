@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::plan::{Plan, Steer, SteerValue};
+use crate::model::plan::{Plan, Steer};
 use crate::policy::{LowNodeUtilization, Policy, Pool};
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::Table;
@@ -76,18 +76,16 @@ impl<'p> PlanText<'p> {
 
     fn guards(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stops = &self.plan.guards;
-        let most = if self.all { stops.len() } else { MOST_STOPS };
-        for stop in stops.iter().take(most) {
+        let (most, left_out) = shown(self.all, stops.len(), MOST_STOPS);
+        for stop in &stops[..most] {
             let line = stop.to_string();
             self.screen.line(f, &line, Some(Ink::Warning))?;
         }
-        match stops.len().saturating_sub(most) {
-            0 => Ok(()),
-            more => {
-                let line = format!("guards stop {more} more; --all lists them");
-                self.screen.line(f, &line, Some(Ink::Warning))
-            }
+        if left_out == 0 {
+            return Ok(());
         }
+        let line = format!("guards stop {left_out} more; --all lists them");
+        self.screen.line(f, &line, Some(Ink::Warning))
     }
 
     fn steering(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,20 +96,13 @@ impl<'p> PlanText<'p> {
         self.screen.title(f, "Steering", note)?;
         let (most, left_out) = shown(self.all, self.plan.steering.len(), MOST_TAINTS);
         let rows = self.plan.steering[..most].iter().map(taint_row);
-        self.table(f, Table::new(rows))?;
+        self.screen.table(f, &Table::new(rows))?;
         self.screen.left_out(f, left_out, "")
-    }
-
-    #[expect(clippy::needless_pass_by_value, reason = "callers pass temporary tables")]
-    fn table(&self, f: &mut fmt::Formatter<'_>, table: Table) -> fmt::Result {
-        self.screen.table(f, &table)
     }
 }
 
 fn taint_row(steer: &Steer) -> Vec<String> {
-    let value = steer.action.value().map(SteerValue::text);
-    let action: Vec<&str> = [Some(steer.action.code()), value].into_iter().flatten().collect();
-    vec![steer.node.clone(), action.join(" "), steer.why.to_string()]
+    vec![steer.node.clone(), steer.action.to_string(), steer.why.to_string()]
 }
 
 #[cfg(test)]

@@ -13,8 +13,9 @@ use crate::policy::Basis;
 use crate::simulate::trace::Trace;
 use crate::values::text::{age, count as counted};
 use crate::view::bar;
-use crate::view::figures::unknown_objects;
+use crate::view::figures::{caveats, unknown_objects};
 use crate::view::html::{HtmlPage, PALETTE, content_security_policy};
+use crate::view::words::usual_first;
 
 use self::axes::TimeAxis;
 use self::resource::ResourceSection;
@@ -150,6 +151,11 @@ impl<'t> SimulationReport<'t> {
                 @for sentence in unknown_objects(self.runs.iter().map(|run| run.trace)) {
                     p.facts { (sentence) }
                 }
+                @for run in &self.runs {
+                    @for caveat in caveats(run.trace) {
+                        p { @if self.runs.len() > 1 { (run.label) ": " } (caveat) }
+                    }
+                }
             }
         }
     }
@@ -214,11 +220,7 @@ fn resources(traces: &[Trace]) -> Vec<&str> {
     } else {
         banded.into_iter().collect()
     };
-    resources.sort_by_key(|resource| match *resource {
-        "cpu" => 0,
-        "memory" => 1,
-        _ => 2,
-    });
+    usual_first(&mut resources);
     resources
 }
 

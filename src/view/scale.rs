@@ -4,27 +4,12 @@ use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 
-/// A linear map from values to positions.
-#[derive(Clone, Copy, Debug)]
-pub struct Scale {
-    least: f64,
-    most: f64,
-    first: f64,
-    last: f64,
-}
-
-impl Scale {
-    /// Maps the first value to the first position and the last value to the last position.
-    pub const fn new(values: (f64, f64), positions: (f64, f64)) -> Self {
-        Scale { least: values.0, most: values.1, first: positions.0, last: positions.1 }
-    }
-
-    /// Returns the position of a value. A value outside the scale is at its end.
-    pub fn at(self, value: f64) -> f64 {
-        let width = self.most - self.least;
-        let share = if width > 0.0 { ((value - self.least) / width).clamp(0.0, 1.0) } else { 0.0 };
-        self.first + share * (self.last - self.first)
-    }
+/// Returns the position of a value on a linear scale from the first to the last of these values and
+/// positions. A value outside the scale is at its end.
+pub fn position(value: f64, values: (f64, f64), positions: (f64, f64)) -> f64 {
+    let width = values.1 - values.0;
+    let share = if width > 0.0 { ((value - values.0) / width).clamp(0.0, 1.0) } else { 0.0 };
+    positions.0 + share * (positions.1 - positions.0)
 }
 
 /// Returns round shares from zero to the end of an axis that includes `most`, in at most six steps.
@@ -109,12 +94,12 @@ mod tests {
 
     #[test]
     fn a_scale_is_linear_and_clamps_values_outside() {
-        let down = Scale::new((0.0, 1.0), (200.0, 0.0));
+        let down = |value| position(value, (0.0, 1.0), (200.0, 0.0));
         assert_eq!(
-            [0.0, 0.25, 1.0, 1.5, -1.0].map(|v| number(down.at(v))),
+            [0.0, 0.25, 1.0, 1.5, -1.0].map(|v| number(down(v))),
             ["200", "150", "0", "0", "200"]
         );
-        assert_eq!(number(Scale::new((3.0, 3.0), (5.0, 9.0)).at(3.0)), "5");
+        assert_eq!(number(position(3.0, (3.0, 3.0), (5.0, 9.0))), "5");
     }
 
     #[test]

@@ -8,6 +8,9 @@ use crate::view::table::{Table, display_width, folded, push_escaped};
 /// A text needs this much room beside its head; with less, it starts on the next line.
 const LEAST_BESIDE: usize = 36;
 
+/// Larger clusters show this many of the fullest and of the emptiest nodes.
+const END: usize = 20;
+
 /// Select Graphic Rendition of ECMA-48: plain, bold, faint, red, cyan and yellow.
 const COLOURS: [&str; 6] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[36m", "\x1b[33m"];
 
@@ -167,6 +170,21 @@ impl Screen {
         } else {
             self.hint(f, &format!("… {count} more{what}: --all lists them"))
         }
+    }
+
+    /// Writes a line for each of the first and of the last nodes, and how many are in between.
+    pub(crate) fn ends<T>(
+        self,
+        f: &mut fmt::Formatter<'_>,
+        all: bool,
+        nodes: &[T],
+        line: impl Fn(&T) -> String,
+    ) -> fmt::Result {
+        let (most, left_out) = shown(all, nodes.len(), 2 * END);
+        let first = if left_out > 0 { END } else { most };
+        nodes[..first].iter().try_for_each(|node| writeln!(f, "{}", line(node)))?;
+        self.left_out(f, left_out, " nodes in between")?;
+        nodes[first + left_out..].iter().try_for_each(|node| writeln!(f, "{}", line(node)))
     }
 
     fn paint_if(self, ink: Option<Ink>, text: &str) -> String {

@@ -8,7 +8,8 @@ use crate::simulate::trace::{Eviction, Trace, TraceBand};
 use crate::values::Ratio;
 use crate::values::text::{count, duration};
 use crate::view::figures::{
-    destination, is_balance_unknown, minutes_above_target, time_to_balance, unknown_objects,
+    caveats, destination, is_balance_unknown, minutes_above_target, time_to_balance,
+    unknown_objects,
 };
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::Table;
@@ -50,9 +51,13 @@ impl fmt::Display for SimulationText<'_> {
         }
         self.outcome(f)?;
         self.hours(f)?;
-        if let [one] = self.traces {
-            writeln!(f)?;
-            self.screen.line(f, &sentence(one), Some(Ink::Bold))?;
+        writeln!(f)?;
+        for trace in self.traces {
+            let policy = match self.traces {
+                [_] => String::new(),
+                _ => format!("{}: ", trace.policy),
+            };
+            self.screen.line(f, &format!("{policy}{}", sentence(trace)), Some(Ink::Bold))?;
         }
         Ok(())
     }
@@ -213,39 +218,19 @@ fn sentence(trace: &Trace) -> String {
     let has_target = |band: &TraceBand| band.target < Ratio::ONE;
     let finds_hot = trace.targets_vary || trace.bands.values().any(has_target);
     let balance = match summary.time_to_balance {
-        None => "; at least one node was still hot at the end".to_owned(),
+        None => Some("at least one node was still hot at the end".to_owned()),
         Some(time) if !time.is_zero() => {
-            format!("; balanced {} after the first hot node", duration(time))
+            Some(format!("balanced {} after the first hot node", duration(time)))
         }
-        Some(_) if !finds_hot => String::new(),
+        Some(_) if !finds_hot => None,
         Some(_) if is_balance_unknown(summary) => {
             let unknown = count(summary.unknown_nodes.len(), "node");
-            format!("; the usage of {unknown} is unknown")
+            Some(format!("the usage of {unknown} is unknown"))
         }
-        Some(_) => "; no node was ever hot".to_owned(),
+        Some(_) => Some("no node was ever hot".to_owned()),
     };
-    let (withheld, stopped) = (withheld(trace), stopped(trace));
-    format!("{evictions}{helped}{balance}{withheld}{stopped}")
-}
-
-/// Why planned evictions were not made, as the end of a sentence.
-fn withheld(trace: &Trace) -> &'static str {
-    if trace.dry_run {
-        "; the policy is a dry run, which evicts nothing"
-    } else if trace.evictions.is_empty() && trace.refusals.contains_key("needs-approval") {
-        "; evictions waited for an approval"
-    } else {
-        ""
-    }
-}
-
-/// The cycles in which all evictions were stopped, with the last reason, as the end of a sentence.
-fn stopped(trace: &Trace) -> String {
-    let Some(halted) = trace.refusals.get("halted") else {
-        return String::new();
-    };
-    let (stopped, cycles) = (trace.summary.stopped, trace.summary.cycles);
-    format!("; evictions were stopped in {stopped} of {cycles} cycles: {}", halted.last)
+    let parts = [format!("{evictions}{helped}")].into_iter().chain(balance).chain(caveats(trace));
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -358,9 +343,14 @@ workloads:
             ("dryRun: true", "; the policy is a dry run, which evicts nothing\n"),
             ("approval: {required: true}", "; evictions waited for an approval\n"),
         ] {
-            let page = page(&format!("{rule}\n{BALANCE}"), LONG);
+            let policy = format!("{rule}\n{BALANCE}");
+            let page = page(&policy, LONG);
             assert!(page.ends_with(end), "{page}");
             assert!(page.contains("standard deviation at the start → at the end"), "{page}");
+            let traces = [run(BALANCE, LONG), run(&policy, LONG)];
+            let screen = Screen::plain(120);
+            let both = SimulationText { traces: &traces, head: &[], all: true, screen }.to_string();
+            assert!(both.contains("\np.yaml: 0 evictions;") && both.ends_with(end), "{both}");
         }
     }
 

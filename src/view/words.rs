@@ -13,6 +13,21 @@ pub fn percent(share: f64) -> String {
     ratio.to_string().replace('%', "\u{202f}%")
 }
 
+/// Writes a change as `30% → 50%`, or as one figure where both read the same.
+pub fn change<T: ToString + Copy>(before: T, after: T) -> String {
+    let (before, after) = (before.to_string(), after.to_string());
+    if before == after { before } else { format!("{before} → {after}") }
+}
+
+/// Sorts the names of resources: cpu and memory first, then the others in their order.
+pub fn usual_first(resources: &mut [&str]) {
+    resources.sort_by_key(|resource| match *resource {
+        "cpu" => 0,
+        "memory" => 1,
+        _ => 2,
+    });
+}
+
 /// Shortens a name to `most` characters by cutting its middle, because both ends tell names apart.
 pub fn short(name: &str, most: usize) -> String {
     let count = name.chars().count();

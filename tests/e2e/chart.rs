@@ -435,6 +435,7 @@ fn the_notes_say_what_the_values_do() {
             (not_dry(json!({"dry-run": false})), acts),
             (both, dry),
             (run, "no Service, ServiceMonitor or"),
+            (json!({"kind": "CronJob", "suspend": true}), "It is suspended and does nothing"),
         ] {
             let notes = helm_in(control_plane, &["install", RELEASE, "--dry-run=client"], &values);
             assert!(notes.contains(expected), "{values}: {notes}");

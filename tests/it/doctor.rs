@@ -95,6 +95,27 @@ fn each_defect_is_named_by_its_own_line() {
     }
 }
 
+/// A migrated installation keeps descheduler's names and labels.
+#[test]
+fn an_instance_in_the_place_of_descheduler_is_no_other_program() {
+    for (pod, labels, image) in [
+        ("descheduler", "app:descheduler", "ghcr.io/evenkeel/evenkeel:0.1.0"),
+        (
+            "tools-descheduler",
+            "app.kubernetes.io/name:descheduler",
+            "mirror:5000/evenkeel@sha256:0f",
+        ),
+        ("descheduler-evenkeel", "k8s-app:evenkeel", "evenkeel"),
+    ] {
+        let own = format!("  {pod}*2 cpu=100m uses=10m labels={labels} image={image}\n");
+        for (cluster, found) in [(own.clone(), 0), (own.replace(image, "other/program:1"), 1)] {
+            let all = examined(&Cluster::parse(&format!("{HEALTHY}{cluster}")));
+            let wrong: Vec<_> = all.iter().filter(|d| d.severity != Severity::Ok).collect();
+            assert_eq!(wrong.len(), found, "{wrong:?}");
+        }
+    }
+}
+
 #[test]
 fn budgets_that_forbid_every_eviction_are_named_with_what_helps() {
     for (budgets, names, helps) in [

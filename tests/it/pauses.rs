@@ -1,9 +1,12 @@
 //! Evictions that people have stopped by an annotation of a namespace.
 
+use evenkeel::decide::explain::Subject;
+use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Untried;
 use evenkeel::model::snapshot::pause::{Pause, PauseEnd, PauseScope};
+use evenkeel::view::explain::explanation_text;
 
-use crate::it::support::{Cluster, EVEN, after, considered, noon};
+use crate::it::support::{Cluster, EVEN, after, considered, noon, parse};
 
 /// A cluster with one hot node, whose pods may go to two others. It is noon.
 fn cluster(namespaces: &str) -> Cluster {
@@ -40,6 +43,17 @@ fn the_pods_of_a_paused_namespace_stay_and_the_others_go() {
 fn an_annotation_of_kube_system_pauses_the_cluster() {
     let paused = "namespace kube-system annotations=evenkeel.io/pause-all:upgrade";
     insta::assert_snapshot!(plan(paused), @"all evictions are paused: upgrade");
+}
+
+#[test]
+fn a_pod_of_a_paused_cluster_says_so_once() {
+    let paused = "namespace kube-system annotations=evenkeel.io/pause-all:upgrade";
+    for policy in [EVEN.to_owned(), EVEN.replace("}}}]", "}}}, removeDuplicates]")] {
+        let (engine, snapshot) = cluster(paused).seen(parse(&policy), Ledger::default());
+        let pod = Subject::Pod("shop/web-1".to_owned());
+        let page = explanation_text(&engine.explain(&snapshot, &pod, noon()).unwrap(), 120);
+        assert_eq!(page.matches("all evictions are paused: upgrade").count(), 1, "{page}");
+    }
 }
 
 #[test]

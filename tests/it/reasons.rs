@@ -22,7 +22,7 @@ use evenkeel::policy::{Basis, ScorePlugin};
 use evenkeel::schema::problem::Code;
 use evenkeel::values::query_value::QueryValue;
 use evenkeel::values::{NodeMinutes, Ratio};
-use evenkeel::view::status::headline::Headline;
+use evenkeel::view::status::headline::{Headline, no_evictions};
 use jiff::SignedDuration;
 
 use crate::it::support::noon;
@@ -560,13 +560,11 @@ fn states() -> Vec<Headline> {
         Headline::WouldMove { planned: 3, hot: 2 },
         Headline::Uneven {
             hot: 1,
-            kept: 7,
-            why: Refusal::Protected(Protected::NoBudget).to_string(),
+            why: no_evictions(7, &Refusal::Protected(Protected::NoBudget).to_string()),
         },
         Headline::Unpacked {
             underused: 2,
-            kept: 1,
-            why: Refusal::Replacement(Replacement::Bare).to_string(),
+            why: no_evictions(1, &Refusal::Replacement(Replacement::Bare).to_string()),
         },
         Headline::Packed(5),
         Headline::Warming(1),

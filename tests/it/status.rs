@@ -83,7 +83,8 @@ impl PublishedStatus {
         let snapshot = cluster.snapshot(self.engine.policy());
         self.engine.observe_steady(&snapshot, &cluster.readings(at), at);
         self.engine.settle(&snapshot, at);
-        let plan = self.engine.decide(&snapshot, at);
+        let mut plan = self.engine.decide(&snapshot, at);
+        self.engine.propose(&self.engine.join_usage(&snapshot, at), &mut plan);
         let outcomes: Vec<Outcome> =
             outcome.map(|o| vec![o.clone(); plan.moves.len()]).unwrap_or_default();
         self.engine.intend(&snapshot, &plan.moves, at);
@@ -99,7 +100,8 @@ impl PublishedStatus {
         self.board.plan(|| {
             let reports = self.engine.guards().reports(at);
             let round = PlanStatus::of(plan, outcomes, dry_run, SignedDuration::from_millis(12))
-                .with_guards(&reports);
+                .with_guards(&reports)
+                .with_proposal(Some(&plan.proposal()).filter(|asked| !asked.moves.is_empty()));
             let outcome = if dry_run { "dry-run" } else { "acted" };
             let summary =
                 round.past(outcome, format!("{} of {} evicted", round.evicted, plan.moves.len()));
@@ -195,6 +197,15 @@ fn the_headline_describes_the_cluster() {
         headline(two, "strategies: [podLifeTime: {maxPodLifeTimeSeconds: 86400}]", None),
         "Nothing to do"
     );
+}
+
+#[test]
+fn evictions_that_wait_for_an_approval_precede_why_candidates_stay() {
+    let policy = format!("approval: {{required: true}}\n{EVEN}");
+    let mut status = PublishedStatus::new(parse(&policy));
+    status.cycle(&Cluster::parse("node n1\n web*7 cpu=100m uses=1\nnode n2\n"), None, noon());
+    let waits = "Uneven: 1 node is hot, no evictions; 3 wait for an approval";
+    assert_eq!(status.headline(noon()), waits);
 }
 
 #[tokio::test(start_paused = true)]

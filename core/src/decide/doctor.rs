@@ -346,7 +346,8 @@ fn autoscalers(snapshot: &Snapshot) -> Diagnosis {
     Diagnosis::warning("autoscalers", message, remedy)
 }
 
-/// The pods of programs with these names. A CronJob has finished pods most of the time.
+/// The pods of programs with these names, without those of this one, whose labels and names may be
+/// descheduler's. A CronJob has finished pods most of the time.
 fn programs(snapshot: &Snapshot, names: &[&str]) -> Vec<String> {
     let labels = ["app.kubernetes.io/name", "app", "k8s-app"];
     let is_program = |pod: &&Pod| {
@@ -354,8 +355,15 @@ fn programs(snapshot: &Snapshot, names: &[&str]) -> Vec<String> {
         by_label.into_iter().any(|value| names.contains(&value.as_str()))
             || names.iter().any(|name| pod.name.starts_with(&format!("{name}-")))
     };
-    let pods = snapshot.pods.iter().filter(is_program);
+    let is_own = |pod: &&Pod| pod.containers.iter().any(|container| is_evenkeel(&container.image));
+    let pods = snapshot.pods.iter().filter(|pod| is_program(pod) && !is_own(pod));
     pods.map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect()
+}
+
+/// Whether the last part of the repository of an image is the name of this program.
+fn is_evenkeel(image: &str) -> bool {
+    let (_, last) = image.rsplit_once('/').unwrap_or(("", image));
+    last.split(['@', ':']).next() == Some("evenkeel")
 }
 
 fn runs(pod: &Pod) -> bool {

@@ -299,7 +299,8 @@ impl Basis {
         }
     }
 
-    const fn weighed(self) -> &'static str {
+    /// Returns the word in sentences.
+    pub const fn weighed(self) -> &'static str {
         match self {
             Basis::Requests => "requests",
             Basis::Actual => "usage",

@@ -90,6 +90,17 @@ pub struct NodeTrace {
     pub pods: Vec<u32>,
 }
 
+impl NodeTrace {
+    /// Returns the shares of a resource at each step; empty if they are not known.
+    pub fn series(&self, basis: Basis, resource: &str) -> &[Option<Ratio>] {
+        let series = match basis {
+            Basis::Actual => &self.actual,
+            Basis::Requests => &self.requests,
+        };
+        series.get(resource).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
 /// An eviction and its outcome.
 #[derive(Clone, Debug, Serialize)]
 pub struct Eviction {

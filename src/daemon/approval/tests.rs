@@ -218,7 +218,7 @@ async fn a_proposal_that_was_replaced_meanwhile_cannot_be_approved() {
     let id = seen.proposal.clone().unwrap().id;
     fixture.store.write(fixture.stored().await, None).await.unwrap();
     let error = fixture.store.approve(&seen, &id, Some("ada")).await.unwrap_err();
-    assert_eq!(error, "configmap system/proposal was changed by another process meanwhile");
+    assert_eq!(error, "configmap system/proposal was changed by another process since it was read");
     assert_eq!(fixture.stored().await.approved_by, None);
 }
 
@@ -289,7 +289,7 @@ async fn a_proposal_and_its_approval_are_kept_outside_of_the_windows() {
     fixture.cycle().await;
     assert!(fixture.evicted().is_empty());
     assert_eq!(fixture.written(), [], "it is not carried out");
-    assert_eq!(fixture.daemon.approvals.waiting.as_ref(), Some(&proposal));
+    assert_eq!(fixture.daemon.approvals.waiting, None, "it waits for the windows");
     fixture.limit_to(&windows(true));
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
@@ -447,7 +447,9 @@ async fn a_proposal_that_cannot_be_written_is_a_lasting_failure() {
     };
     cycle_later(&mut fixture, true).await;
     assert_eq!(cycle_later(&mut fixture, true).await, ["proposal"]);
+    assert_eq!(fixture.daemon.approvals.waiting, None, "nothing that could be approved");
     assert!(cycle_later(&mut fixture, false).await.is_empty());
+    assert!(fixture.daemon.approvals.waiting.is_some());
 }
 
 #[tokio::test]

@@ -64,7 +64,8 @@ impl Cycle<'_> {
     fn publish_outcomes(&mut self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome]) {
         let (took, now, dry) = (self.started.elapsed(), self.started.wall(), self.dry());
         let (ledger, cooldown) = (self.engine.ledger(), &self.engine.policy().cooldown);
-        let outcome = report::cycle(plan, outcomes, dry, took);
+        let waiting = self.daemon.approvals.waiting.as_ref();
+        let (outcome, summary) = report::cycle(plan, outcomes, waiting, dry, took);
         self.daemon.approvals.made += outcomes.iter().filter(|o| o.is_made()).count();
         self.daemon.metrics.ledger(ledger, snapshot, cooldown, now);
         self.daemon.metrics.hindsight(&self.engine.hindsight());
@@ -75,8 +76,8 @@ impl Cycle<'_> {
             let status = PlanStatus::of(plan, outcomes, dry, took)
                 .with_guards(&self.engine.guards().reports(now))
                 .with_steering_denied(self.daemon.steered.denied())
-                .with_proposal(self.daemon.approvals.waiting.as_ref());
-            let past = status.past(outcome, report::summary(plan, status.evicted));
+                .with_proposal(waiting);
+            let past = status.past(outcome, summary);
             let entries = LedgerStatus::of(ledger, snapshot, cooldown, now);
             (status, past, entries)
         });

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::decide::explain::{
     NodeExplanation, PodLine, ResourceStatus, StrategyView, WorkloadExplanation, foremost,
 };
-use crate::model::plan::{PodVerdict, Steer, SteerValue, TargetBand};
+use crate::model::plan::{PodVerdict, Steer, TargetBand};
 use crate::values::Amount;
 use crate::values::text::count;
 use crate::view::bar::Bar;
@@ -100,9 +100,7 @@ impl ExplanationText<'_> {
         let Some(steer) = steer else { return Ok(()) };
         let note = "a PreferNoSchedule taint, so that the scheduler chooses this node last";
         self.screen.title(f, "Steering", note)?;
-        let value = steer.action.value().map(SteerValue::text);
-        let action = [Some(steer.action.code()), value].into_iter().flatten();
-        let head = format!("{}  ", action.collect::<Vec<_>>().join(" "));
+        let head = format!("{}  ", steer.action);
         self.screen.beside(f, &head, &steer.why.to_string(), None)?;
         self.remedy(f, head.len(), steer.why.remedy().as_deref())
     }

@@ -18,10 +18,16 @@ const MOST_NAMES: usize = 6;
 impl ExplanationText<'_> {
     pub(super) fn pod(&self, f: &mut fmt::Formatter<'_>, pod: &PodExplanation) -> fmt::Result {
         self.headline(f, &format!("Pod {}/{}", pod.namespace, pod.name), &facts(pod))?;
-        self.verdict(f, &pod.verdicts)?;
+        // If no pod is considered, each strategy would only repeat why.
+        let decided = pod.halted.is_none();
+        if decided {
+            self.verdict(f, &pod.verdicts)?;
+        }
         self.halted(f, pod.halted.as_ref())?;
         self.load(f, &pod.load)?;
-        self.strategies(f, &pod.verdicts)?;
+        if decided {
+            self.strategies(f, &pod.verdicts)?;
+        }
         if let Some(gates) = &pod.gates {
             self.gates(f, gates)?;
             self.replacement(f, gates)?;

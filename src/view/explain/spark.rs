@@ -1,6 +1,7 @@
 //! Sparklines, and amounts in short form.
 
 use crate::values::Amount;
+use crate::view::scale::count;
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// The width of a line in characters.
@@ -18,7 +19,7 @@ pub(super) fn line(samples: &[Amount]) -> String {
 /// The block whose height is the mean of the samples.
 fn block(samples: &[Amount], most: Amount) -> char {
     let sum: f64 = samples.iter().map(|amount| amount.as_f64()).sum();
-    let mean = Amount::from_f64(sum / as_f64(samples.len()));
+    let mean = Amount::from_f64(sum / count(samples.len()));
     let share = mean.share_of(most).unwrap_or_default().get();
     let height = BLOCKS
         .iter()
@@ -26,10 +27,6 @@ fn block(samples: &[Amount], most: Amount) -> char {
         .take_while(|(_, step)| (f64::from(*step) - 0.5) / 8.0 <= share)
         .count();
     BLOCKS[height.saturating_sub(1)]
-}
-
-fn as_f64(samples: usize) -> f64 {
-    f64::from(u32::try_from(samples).unwrap_or(u32::MAX))
 }
 
 /// Cores: `1.25`, or `250m` below one.

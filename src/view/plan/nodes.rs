@@ -16,8 +16,6 @@ use crate::view::words;
 
 use super::PlanText;
 
-/// Larger clusters show this many of the fullest and of the emptiest nodes.
-const END: usize = 20;
 const MOST_NAMES: usize = 8;
 const LONGEST_BAR: usize = 30;
 
@@ -58,16 +56,7 @@ impl PlanText<'_> {
         let note = format!("by {}, before → after, fullest first", words::basis(basis));
         self.screen.title(f, "Nodes", &note)?;
         self.node_head(f, &resources, widths)?;
-        let (_, left_out) = shown(self.all, rows.len(), 2 * END);
-        let (first, last) =
-            if left_out > 0 { rows.split_at(rows.len() - END) } else { (&rows[..], &[][..]) };
-        for row in &first[..first.len() - left_out] {
-            self.node(f, row, &resources, widths)?;
-        }
-        self.screen.left_out(f, left_out, " nodes in between")?;
-        for row in last {
-            self.node(f, row, &resources, widths)?;
-        }
+        self.screen.ends(f, self.all, &rows, |row| self.node(row, &resources, widths))?;
         if widths.bar == 0 {
             return Ok(());
         }
@@ -123,13 +112,7 @@ impl PlanText<'_> {
         writeln!(f, "{}", self.screen.paint(Ink::Dim, head.trim_end()))
     }
 
-    fn node(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        row: &NodeRow<'_>,
-        resources: &[&str],
-        widths: NodeWidths,
-    ) -> fmt::Result {
+    fn node(&self, row: &NodeRow<'_>, resources: &[&str], widths: NodeWidths) -> String {
         let cells: Vec<String> =
             resources.iter().map(|resource| self.cell(row, resource, widths.bar)).collect();
         let class = format!("{:w$}", label(row.class), w = widths.class);
@@ -137,7 +120,7 @@ impl PlanText<'_> {
         let name = &row.before.name;
         let gap = " ".repeat(widths.name.saturating_sub(display_width(name)) + 2);
         let line = format!("{name}{gap}{class}  {}", cells.join("  "));
-        writeln!(f, "{}", line.trim_end())
+        line.trim_end().to_owned()
     }
 
     /// `cpu  ┊ 30%  │ 60%`, as wide as the cells below.

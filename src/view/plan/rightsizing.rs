@@ -31,7 +31,7 @@ impl PlanText<'_> {
         let (most, left_out) = shown(self.all, self.plan.rightsizing.len(), most);
         let rows = self.plan.rightsizing[..most].iter().map(workload_row);
         let head = HEADS.map(str::to_owned).to_vec();
-        self.table(f, Table::new(std::iter::once(head).chain(rows)))?;
+        self.screen.table(f, &Table::new(std::iter::once(head).chain(rows)))?;
         self.screen.left_out(f, left_out, "")?;
         self.screen.hint(f, &confidence(longest))
     }

@@ -5,10 +5,9 @@ use std::fmt;
 
 use crate::model::plan::{Balance, Class, NodePicture, Note, Verdict};
 use crate::policy::LowNodeUtilization;
-use crate::values::Ratio;
 use crate::values::text::{agree, are, count, list};
 use crate::view::table::Table;
-use crate::view::words::BALANCE_HEADS;
+use crate::view::words::{BALANCE_HEADS, change};
 
 use super::PlanText;
 
@@ -33,7 +32,7 @@ impl PlanText<'_> {
             balance_row(resource, before, after)
         });
         let head = BALANCE_HEADS.map(str::to_owned).to_vec();
-        self.table(f, Table::new(std::iter::once(head).chain(rows)))
+        self.screen.table(f, &Table::new(std::iter::once(head).chain(rows)))
     }
 
     /// The plan in one sentence.
@@ -252,13 +251,8 @@ fn by_strategy<'p>(strategies: impl Iterator<Item = &'p str>) -> String {
 fn balance_row(resource: &str, before: &Balance, after: &Balance) -> Vec<String> {
     vec![
         resource.to_owned(),
-        arrow(before.deviation, after.deviation),
-        arrow(before.above_mean, after.above_mean),
-        arrow(before.mean, after.mean),
+        change(before.deviation, after.deviation),
+        change(before.above_mean, after.above_mean),
+        change(before.mean, after.mean),
     ]
-}
-
-fn arrow(before: Ratio, after: Ratio) -> String {
-    let (before, after) = (before.to_string(), after.to_string());
-    if before == after { before } else { format!("{before} → {after}") }
 }

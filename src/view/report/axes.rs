@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use crate::simulate::trace::{Event, Trace, TraceBand};
 use crate::values::text::{age, count as counted};
-use crate::view::scale::{Scale, count, number, time_ticks};
+use crate::view::scale::{count, number, position, time_ticks};
 use crate::view::words::{percent, short};
 
 /// The width of the inner picture, in its own units.
@@ -30,7 +30,7 @@ pub(super) struct TimeAxis {
 impl TimeAxis {
     /// Returns the position of a moment in the inner picture.
     pub(super) fn x(self, since_start: SignedDuration) -> f64 {
-        Scale::new((0.0, self.length.as_secs_f64()), (0.0, WIDTH)).at(since_start.as_secs_f64())
+        position(since_start.as_secs_f64(), (0.0, self.length.as_secs_f64()), (0.0, WIDTH))
     }
 
     /// Returns the position of a moment as a percentage of the width.
@@ -139,7 +139,7 @@ impl ShareAxis {
     /// Returns the position of a share.
     pub(super) fn y(&self, share: f64) -> f64 {
         let top = self.ticks.last().copied().unwrap_or(1.0);
-        Scale::new((0.0, top), (self.height, 0.0)).at(share)
+        position(share, (0.0, top), (self.height, 0.0))
     }
 
     /// Ticks with their texts on the left.
@@ -184,7 +184,7 @@ impl ShareAxis {
             @if let Some(band) = band {
                 @for (ratio, class, words, dy) in [
                     (band.target, "edge-name hot", "hot above", "-5"),
-                    (band.threshold, "edge-name idle", "idle up to", "14"),
+                    (band.threshold, "edge-name idle", "cold up to", "14"),
                 ] {
                     @let y = number(self.y(ratio.get()));
                     text class=(class) x=(x) dx=(dx) text-anchor=(anchor) y=(y) dy=(dy) {

@@ -7,10 +7,10 @@ use crate::values::Ratio;
 use crate::values::text::count as counted;
 use crate::view::bar::{Bar, ReferenceMark, Zone, place};
 use crate::view::scale::{count, number, share_ticks};
-use crate::view::words::{node_labels, percent};
+use crate::view::words::{change, node_labels, percent};
 
 use super::axes::{ShareAxis, WIDTH, chart, inner};
-use super::series::{RatioSeries, ShareKind, first, last, zone};
+use super::series::{RatioSeries, first, last, zone};
 
 /// The height of a profile, in pixels.
 const PROFILE_HEIGHT: f64 = 120.0;
@@ -19,7 +19,6 @@ const PROFILE_HEIGHT: f64 = 120.0;
 pub(super) struct StartEndBars<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
-    pub(super) kind: ShareKind,
     pub(super) band: Option<TraceBand>,
     /// The share at the end of the axis.
     pub(super) top: f64,
@@ -52,6 +51,10 @@ impl StartEndBars<'_> {
         }
     }
 
+    fn series<'n>(&self, node: &'n NodeTrace) -> &'n RatioSeries {
+        node.series(self.trace.basis, self.resource)
+    }
+
     fn node(&self, name: &str) -> Option<&NodeTrace> {
         self.trace.nodes.iter().find(|node| node.name == name)
     }
@@ -74,7 +77,7 @@ impl StartEndBars<'_> {
     }
 
     fn row(&self, node: &NodeTrace, label: &str) -> Markup {
-        let series = self.kind.series(node, self.resource);
+        let series = self.series(node);
         let (before, after) = (first(series), last(series));
         let band = self.band.map(Into::into).unwrap_or_default();
         let bar = Bar::change(before, after, band);
@@ -99,12 +102,8 @@ impl StartEndBars<'_> {
     }
 
     fn sorted(&self, pick: fn(&RatioSeries) -> Option<Ratio>) -> Vec<Ratio> {
-        let mut ratios: Vec<Ratio> = self
-            .trace
-            .nodes
-            .iter()
-            .filter_map(|node| pick(self.kind.series(node, self.resource)))
-            .collect();
+        let mut ratios: Vec<Ratio> =
+            self.trace.nodes.iter().filter_map(|node| pick(self.series(node))).collect();
         ratios.sort_by(|a, b| b.order(*a));
         ratios
     }
@@ -153,8 +152,7 @@ fn figure(ratio: Option<Ratio>, missing: &str) -> String {
 
 fn pods(node: &NodeTrace) -> String {
     match (node.pods.first(), node.pods.last()) {
-        (Some(before), Some(after)) if before == after => before.to_string(),
-        (Some(before), Some(after)) => format!("{before} → {after}"),
+        (Some(before), Some(after)) => change(before, after),
         _ => String::new(),
     }
 }

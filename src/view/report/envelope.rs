@@ -7,14 +7,11 @@ use crate::values::Ratio;
 use crate::view::scale::{count, number, path};
 
 use super::axes::inner;
-use super::lines::LineChart;
+use super::lines::{LineChart, spread};
 use super::series::{RatioSeries, quantile};
 
 /// The number of moments for which quantiles are computed.
 const MOMENTS: usize = 240;
-
-/// The least height of the envelope that leaves room for three names, in pixels.
-const ROOM_FOR_NAMES: f64 = 42.0;
 
 /// The quantiles at one moment, from the emptiest node to the fullest.
 struct Quantiles {
@@ -52,7 +49,7 @@ impl LineChart<'_> {
 
     fn quantiles(&self) -> Vec<Quantiles> {
         let all: Vec<&RatioSeries> =
-            self.trace.nodes.iter().map(|node| self.kind.series(node, self.resource)).collect();
+            self.trace.nodes.iter().map(|node| self.series(node)).collect();
         let length = all.iter().map(|series| series.len()).max().unwrap_or_default();
         (0..length)
             .step_by(length.div_ceil(MOMENTS).max(1))
@@ -87,24 +84,14 @@ impl LineChart<'_> {
         path(there.chain(back)) + "Z"
     }
 
-    /// The names of the curves at their ends, or one name where three would overlap.
+    /// The names of the curves at their ends.
     fn curve_names(&self, moments: &[Quantiles]) -> Markup {
-        let y = |which| {
-            let (_, y) = self.point(moments.last()?, which)?;
-            Some(y)
-        };
-        let apart =
-            y(EMPTIEST).zip(y(FULLEST)).is_some_and(|(low, high)| low - high > ROOM_FOR_NAMES);
-        let names: &[(usize, &str)] = if apart {
-            &[(FULLEST, "fullest node"), (MEDIAN, "median"), (EMPTIEST, "emptiest")]
-        } else {
-            &[(MEDIAN, "all nodes")]
-        };
+        let Some(last) = moments.last() else { return html! {} };
+        let names = [(FULLEST, "fullest node"), (MEDIAN, "median"), (EMPTIEST, "emptiest")];
+        let ends = names.map(|(which, _)| self.share.y(last.ratios[which].get()));
         html! {
-            @for (which, name) in names {
-                @if let Some(y) = y(*which) {
-                    text.note x="100%" dx="8" y=(number(y + 4.0)) { (name) }
-                }
+            @for ((_, name), y) in names.iter().zip(spread(&ends, self.share.height)) {
+                text.note x="100%" dx="8" y=(number(y + 4.0)) { (name) }
             }
         }
     }

@@ -5,16 +5,17 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
+use crate::policy::Basis;
 use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
 use crate::values::text::count as counted;
-use crate::view::scale::{Scale, count, number};
+use crate::view::scale::{count, number, position};
 use crate::view::words::{node_labels, percent};
 
 use super::axes::{TimeAxis, chart};
 use super::lines::tooltip;
 use super::marks::marks;
-use super::series::{ShareKind, first, thinned};
+use super::series::{RatioSeries, first, thinned};
 
 /// Shades: three for idle, two for even, four for hot.
 const SHADES: usize = 9;
@@ -28,7 +29,6 @@ const NAMED: f64 = 9.0;
 pub(super) struct HeatMap<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
-    pub(super) kind: ShareKind,
     pub(super) time: TimeAxis,
     pub(super) band: Option<TraceBand>,
     /// The names of the nodes, from the top.
@@ -39,10 +39,10 @@ pub(super) struct HeatMap<'t> {
 /// joined later.
 ///
 /// The order is the same for all runs, so that they can be compared row by row.
-pub(super) fn rows<'t>(traces: &[&'t Trace], kind: ShareKind, resource: &str) -> Vec<&'t str> {
+pub(super) fn rows<'t>(traces: &[&'t Trace], basis: Basis, resource: &str) -> Vec<&'t str> {
     let mut known: BTreeMap<&str, (bool, Ratio)> = BTreeMap::new();
     for node in traces.iter().flat_map(|trace| &trace.nodes) {
-        let series = kind.series(node, resource);
+        let series = node.series(basis, resource);
         let joined_later = series.first().is_none_or(Option::is_none);
         known
             .entry(&node.name)
@@ -79,6 +79,10 @@ impl HeatMap<'_> {
         chart(height, &label, &content)
     }
 
+    fn series<'n>(&self, node: &'n NodeTrace) -> &'n RatioSeries {
+        node.series(self.trace.basis, self.resource)
+    }
+
     /// Returns the node of each row; `None` if this run does not have it.
     fn nodes(&self) -> Vec<Option<&NodeTrace>> {
         let nodes: BTreeMap<&str, &NodeTrace> =
@@ -94,7 +98,7 @@ impl HeatMap<'_> {
         let mut shades: [String; SHADES] = Default::default();
         for (row, node) in nodes.iter().enumerate() {
             let Some(node) = node else { continue };
-            let cells = thinned(self.kind.series(node, self.resource), columns)
+            let cells = thinned(self.series(node), columns)
                 .into_iter()
                 .map(|point| point.map(|(_, ratio)| shade(ratio, self.band)));
             strokes(row, cells, &mut shades);
@@ -115,12 +119,8 @@ impl HeatMap<'_> {
 
     /// Returns the number of columns that the whole time axis holds, with two decimals.
     fn width(&self, nodes: &[Option<&NodeTrace>], columns: usize) -> String {
-        let samples = nodes
-            .iter()
-            .flatten()
-            .map(|node| self.kind.series(node, self.resource).len())
-            .max()
-            .unwrap_or_default();
+        let samples =
+            nodes.iter().flatten().map(|node| self.series(node).len()).max().unwrap_or_default();
         let samples_per_column = count(samples.div_ceil(columns).max(1));
         let steps = self.time.length.as_secs_f64() / self.trace.step.as_secs_f64().max(1.0);
         let width = (steps / samples_per_column * 100.0).round() / 100.0;
@@ -133,7 +133,7 @@ impl HeatMap<'_> {
             @for (i, node) in nodes.iter().enumerate() {
                 @if let Some(node) = node {
                     rect.row y=(number(row * count(i))) width="100%" height=(number(row)) {
-                        title { (tooltip(node, self.kind, self.resource)) }
+                        title { (tooltip(node, self.trace.basis, self.resource)) }
                     }
                 }
             }
@@ -168,7 +168,7 @@ pub(super) fn legend(band: Option<TraceBand>) -> Markup {
         return html! { span.key { (swatches("shades plain", 0..SHADES)) "0 % to 100 %" } };
     };
     html! {
-        span.key { (swatches("shades", 0..3)) "idle, up to " (percent(band.threshold.get())) }
+        span.key { (swatches("shades", 0..3)) "cold, up to " (percent(band.threshold.get())) }
         span.key { (swatches("shades", 3..5)) "in the band" }
         span.key { (swatches("shades", 5..SHADES)) "hot, above " (percent(band.target.get())) }
     }
@@ -209,7 +209,7 @@ fn shade(ratio: Ratio, band: Option<TraceBand>) -> usize {
 
 /// Returns in which of `steps` equal parts of a range a share lies, counted from zero.
 fn step(ratio: Ratio, range: (f64, f64), steps: usize) -> usize {
-    let position = Scale::new(range, (0.0, count(steps))).at(ratio.get());
+    let position = position(ratio.get(), range, (0.0, count(steps)));
     (1..steps).filter(|i| position >= count(*i)).count()
 }
 

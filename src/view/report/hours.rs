@@ -6,6 +6,7 @@ use crate::simulate::compare::{HourDifference, differing_hours};
 use crate::simulate::trace::Trace;
 
 use super::LabelledRun;
+use super::tables::folding;
 
 /// Further hours are folded.
 const OPEN_HOURS: usize = 24;
@@ -14,20 +15,13 @@ const OPEN_HOURS: usize = 24;
 pub(super) fn differing(runs: &[LabelledRun<'_>]) -> Markup {
     let traces: Vec<&Trace> = runs.iter().map(|run| run.trace).collect();
     let hours = differing_hours(&traces);
-    let (open, folded) = hours.split_at(hours.len().min(OPEN_HOURS));
     html! {
         h3 { "Hours that differ" }
-        @if open.is_empty() {
+        @if hours.is_empty() {
             p.hint { "In every hour, both have the same evictions and time above target." }
         } @else {
-            p.hint { "Minutes that nodes spent above their target, and evictions. Times in UTC." }
-            (table(runs, open))
-        }
-        @if !folded.is_empty() {
-            details {
-                summary { (folded.len()) " more" }
-                (table(runs, folded))
-            }
+            p.hint { "Times in UTC." }
+            (folding(&hours, OPEN_HOURS, |hours| table(runs, hours)))
         }
     }
 }
@@ -38,9 +32,13 @@ fn table(runs: &[LabelledRun<'_>], hours: &[HourDifference]) -> Markup {
             table.compare {
                 thead {
                     tr {
+                        th {}
+                        th colspan=(runs.len()) { "minutes above target" }
+                        th colspan=(runs.len()) { "evictions" }
+                    }
+                    tr {
                         th { "hour" }
-                        @for run in runs { th { "above target: " (run.label) } }
-                        @for run in runs { th { "evictions: " (run.label) } }
+                        @for run in runs.iter().chain(runs) { th { (run.label) } }
                     }
                 }
                 tbody { @for hour in hours { (row(hour)) } }

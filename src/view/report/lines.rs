@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use maud::{Markup, html};
 
+use crate::policy::Basis;
 use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
 use crate::view::bar::Zone;
@@ -13,7 +14,7 @@ use crate::view::words::{node_labels, percent};
 
 use super::axes::{ShareAxis, TimeAxis, chart, inner};
 use super::marks::marks;
-use super::series::{ShareKind, first, last, peak, thinned, value_at, zone};
+use super::series::{RatioSeries, first, last, peak, thinned, value_at, zone};
 
 /// More lines than this cannot be told apart.
 pub(super) const MOST: usize = 15;
@@ -26,13 +27,11 @@ const NAME_HEIGHT: f64 = 14.0;
 pub(super) struct LineChart<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
-    pub(super) kind: ShareKind,
+    pub(super) basis: Basis,
     pub(super) time: TimeAxis,
     pub(super) share: ShareAxis,
     /// The band; `None` for a quantity that the policy does not balance by.
     pub(super) band: Option<TraceBand>,
-    /// Whether evictions are marked.
-    pub(super) marked: bool,
     pub(super) colours: &'t Colours<'t>,
 }
 
@@ -41,12 +40,12 @@ pub(super) type Colours<'t> = BTreeMap<&'t str, String>;
 
 /// Assigns warm colours to nodes that were hot in any run and cool colours to the others, the
 /// fullest first.
-pub(super) fn colours<'t>(traces: &[&'t Trace], kind: ShareKind, resource: &str) -> Colours<'t> {
+pub(super) fn colours<'t>(traces: &[&'t Trace], basis: Basis, resource: &str) -> Colours<'t> {
     let mut known: BTreeMap<&str, (Ratio, bool)> = BTreeMap::new();
     for trace in traces {
         let band = trace.bands.get(resource).copied();
         for node in &trace.nodes {
-            let peak = peak(kind.series(node, resource)).unwrap_or_default();
+            let peak = peak(node.series(basis, resource)).unwrap_or_default();
             let (highest, hot) = known.entry(&node.name).or_default();
             *hot |= zone(peak, band) == Zone::Hot;
             *highest = if peak > *highest { peak } else { *highest };
@@ -84,7 +83,7 @@ struct NodeLine<'t> {
 impl LineChart<'_> {
     pub(super) fn draw(&self) -> Markup {
         let lines = self.lines();
-        let class = if self.kind == ShareKind::Requests && self.band.is_none() {
+        let class = if self.basis == Basis::Requests && self.band.is_none() {
             "lines faint"
         } else {
             "lines"
@@ -116,11 +115,15 @@ impl LineChart<'_> {
             (curves)
             (self.share.edge_names(self.band, false))
             (self.time.events(self.trace, height))
-            @if self.marked { (self.marks(radius)) }
+            @if self.basis == self.trace.basis { (self.marks(radius)) }
             (names)
         };
-        let label = format!("{} {} {of}", self.resource, self.kind.words());
+        let label = format!("{} {} {of}", self.resource, self.basis.weighed());
         chart(height, &label, &content)
+    }
+
+    pub(super) fn series<'n>(&self, node: &'n NodeTrace) -> &'n RatioSeries {
+        node.series(self.basis, self.resource)
     }
 
     /// Returns the lines, the fullest node first.
@@ -130,7 +133,7 @@ impl LineChart<'_> {
             .nodes
             .iter()
             .map(|node| {
-                let series = self.kind.series(node, self.resource);
+                let series = self.series(node);
                 (peak(series).unwrap_or_default(), node)
             })
             .collect();
@@ -142,14 +145,14 @@ impl LineChart<'_> {
                 class: self.colours.get(node.name.as_str()).map(String::as_str).unwrap_or_default(),
                 path: self.path(node),
                 hot: zone(peak, self.band) == Zone::Hot,
-                tooltip: tooltip(node, self.kind, self.resource),
+                tooltip: tooltip(node, self.basis, self.resource),
             })
             .collect()
     }
 
     fn path(&self, node: &NodeTrace) -> String {
         let step = self.trace.step.as_secs_f64();
-        let points = thinned(self.kind.series(node, self.resource), POINTS);
+        let points = thinned(self.series(node), POINTS);
         path(points.into_iter().map(|point| {
             let (i, ratio) = point?;
             let at = SignedDuration::from_secs_f64(step * count(i));
@@ -162,7 +165,7 @@ impl LineChart<'_> {
         let nodes: BTreeMap<&str, &NodeTrace> = nodes.map(|n| (n.name.as_str(), n)).collect();
         marks(self.trace, self.time, radius, |eviction| {
             let node = nodes.get(eviction.from.as_str())?;
-            let series = self.kind.series(node, self.resource);
+            let series = self.series(node);
             let ratio = value_at(self.trace, series, eviction.at)?;
             Some(self.share.y(ratio.get()))
         })
@@ -181,7 +184,7 @@ impl LineChart<'_> {
         // `spread` needs the heights in order, and equal heights must give the same page each time.
         ends.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         let wanted: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();
-        let spread = spread(&wanted, NAME_HEIGHT, self.share.height);
+        let spread = spread(&wanted, self.share.height);
         html! {
             @for ((i, end), y) in ends.into_iter().zip(spread) {
                 @let line = &lines[i];
@@ -190,7 +193,7 @@ impl LineChart<'_> {
                     path d={ "M3 " (number(end)) "L13 " (number(y)) } {}
                     text x="17" y=(number(y + 4.0)) {
                         (labels[i])
-                        @if last(self.kind.series(line.node, self.resource)).is_none() { " down" }
+                        @if last(self.series(line.node)).is_none() { " down" }
                     }
                 }
             }
@@ -199,7 +202,7 @@ impl LineChart<'_> {
 
     /// Returns the height of the last known value of a node.
     fn end(&self, node: &NodeTrace) -> Option<f64> {
-        let series = self.kind.series(node, self.resource);
+        let series = self.series(node);
         let ratio = series.iter().rev().flatten().next()?;
         Some(self.share.y(ratio.get()))
     }
@@ -214,26 +217,26 @@ fn paths<'l>(class: &str, lines: impl Iterator<Item = &'l NodeLine<'l>>) -> Mark
 }
 
 /// Returns the course of a node in words.
-pub(super) fn tooltip(node: &NodeTrace, kind: ShareKind, resource: &str) -> String {
-    let series = kind.series(node, resource);
+pub(super) fn tooltip(node: &NodeTrace, basis: Basis, resource: &str) -> String {
+    let series = node.series(basis, resource);
     let [first, last, peak] = [first(series), last(series), peak(series)]
         .map(|ratio| ratio.map_or("down".to_owned(), |ratio| percent(ratio.get())));
     format!("{}: {resource} {first} → {last}, peak {peak}", node.name)
 }
 
-/// Moves sorted positions at least `gap` apart and, as far as they fit, within `height`.
-fn spread(wanted: &[f64], gap: f64, height: f64) -> Vec<f64> {
+/// Moves the sorted heights of names apart and, as far as they fit, within `height`.
+pub(super) fn spread(wanted: &[f64], height: f64) -> Vec<f64> {
     let mut positions = Vec::with_capacity(wanted.len());
     let mut least = f64::MIN;
     for position in wanted {
         let position = position.max(least);
         positions.push(position);
-        least = position + gap;
+        least = position + NAME_HEIGHT;
     }
     let mut most = height;
     for position in positions.iter_mut().rev() {
         *position = position.min(most);
-        most = *position - gap;
+        most = *position - NAME_HEIGHT;
     }
     positions
 }
@@ -244,8 +247,8 @@ mod tests {
 
     #[test]
     fn labels_keep_their_distance_and_stay_inside() {
-        assert_eq!(spread(&[10.0, 11.0, 90.0], 14.0, 100.0), [10.0, 24.0, 90.0]);
-        assert_eq!(spread(&[95.0, 99.0, 100.0], 14.0, 100.0), [72.0, 86.0, 100.0]);
+        assert_eq!(spread(&[10.0, 11.0, 90.0], 100.0), [10.0, 24.0, 90.0]);
+        assert_eq!(spread(&[95.0, 99.0, 100.0], 100.0), [72.0, 86.0, 100.0]);
     }
 
     #[test]

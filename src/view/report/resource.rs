@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::policy::Basis;
 use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
 use crate::view::scale::share_ticks;
@@ -12,7 +13,7 @@ use super::bars::StartEndBars;
 use super::heat::{self, HeatMap};
 use super::lines::{self, Colours, LineChart};
 use super::marks;
-use super::series::{ShareKind, peak};
+use super::series::peak;
 
 /// More rows than this need no legend below the bars: they are drawn as profiles.
 const MOST_BARS: usize = 40;
@@ -32,14 +33,14 @@ pub(super) struct ResourceSection<'r> {
 impl<'r> ResourceSection<'r> {
     pub(super) fn new(runs: &'r [LabelledRun<'r>], time: TimeAxis, resource: &'r str) -> Self {
         let traces: Vec<&Trace> = runs.iter().map(|run| run.trace).collect();
-        let kind = traces.first().map_or(ShareKind::Usage, |trace| ShareKind::of(trace.basis));
+        let basis = traces.first().map_or(Basis::Actual, |trace| trace.basis);
         ResourceSection {
             runs,
             time,
             resource,
             top: top(&traces, resource),
-            rows: heat::rows(&traces, kind, resource),
-            colours: lines::colours(&traces, kind, resource),
+            rows: heat::rows(&traces, basis, resource),
+            colours: lines::colours(&traces, basis, resource),
         }
     }
 
@@ -50,17 +51,17 @@ impl<'r> ResourceSection<'r> {
                 [only] => {
                     (self.over_time(only))
                     @if self.few() {
-                        div.two { (self.map(only)) (self.other_kind(only)) }
+                        div.two { (self.map(only)) (self.other_basis(only)) }
                     } @else {
                         (self.map(only))
-                        (self.other_kind(only))
+                        (self.other_basis(only))
                     }
                     (self.bars(only))
                 }
                 several => {
                     div.runs { @for run in several { (self.over_time(run)) } }
                     div.runs { @for run in several { (self.map(run)) } }
-                    div.runs { @for run in several { (self.other_kind(run)) } }
+                    div.runs { @for run in several { (self.other_basis(run)) } }
                     div.runs { @for run in several { (self.bars(run)) } }
                 }
             }
@@ -72,57 +73,48 @@ impl<'r> ResourceSection<'r> {
         self.rows.len() <= lines::MOST
     }
 
-    fn line_chart(&self, chart: &LineChart<'_>) -> Markup {
-        if self.few() { chart.draw() } else { chart.envelope() }
-    }
-
-    fn share_axis(&self, height: f64) -> ShareAxis {
-        ShareAxis { ticks: share_ticks(self.top), height }
-    }
-
     fn band(&self, run: &LabelledRun<'_>) -> Option<TraceBand> {
         run.trace.bands.get(self.resource).copied()
     }
 
     /// The quantity that the policy balances by, with its band and the evictions.
     fn over_time(&self, run: &LabelledRun<'_>) -> Markup {
-        let kind = ShareKind::of(run.trace.basis);
-        let chart = self.line_chart(&LineChart {
-            trace: run.trace,
-            resource: self.resource,
-            kind,
-            time: self.time,
-            share: self.share_axis(264.0),
-            band: self.band(run),
-            marked: true,
-            colours: &self.colours,
-        });
         let legend = html! {
             @if !self.few() { span.key { "pale: all nodes; darker: the middle 80 %" } }
             (marks::legend())
         };
-        self.figure(run, &format!("{} over time", kind.words()), &legend, &chart)
+        self.lines(run, run.trace.basis, 264.0, self.band(run), &legend)
     }
 
     /// The quantity that the policy does not balance by.
-    fn other_kind(&self, run: &LabelledRun<'_>) -> Markup {
-        let kind = ShareKind::of(run.trace.basis).other();
-        let chart = self.line_chart(&LineChart {
+    fn other_basis(&self, run: &LabelledRun<'_>) -> Markup {
+        let (basis, note) = match run.trace.basis {
+            Basis::Actual => (Basis::Requests, "visible to the scheduler"),
+            Basis::Requests => (Basis::Actual, "not visible to the scheduler"),
+        };
+        self.lines(run, basis, 150.0, None, &html! { span.key { (note) } })
+    }
+
+    /// A line for each node, or the quantiles of many.
+    fn lines(
+        &self,
+        run: &LabelledRun<'_>,
+        basis: Basis,
+        height: f64,
+        band: Option<TraceBand>,
+        legend: &Markup,
+    ) -> Markup {
+        let chart = LineChart {
             trace: run.trace,
             resource: self.resource,
-            kind,
+            basis,
             time: self.time,
-            share: self.share_axis(150.0),
-            band: None,
-            marked: false,
+            share: ShareAxis { ticks: share_ticks(self.top), height },
+            band,
             colours: &self.colours,
-        });
-        let note = match kind {
-            ShareKind::Requests => "visible to the scheduler",
-            ShareKind::Usage => "not visible to the scheduler",
         };
-        let legend = html! { span.key { (note) } };
-        self.figure(run, &format!("{} over time", kind.words()), &legend, &chart)
+        let picture = if self.few() { chart.draw() } else { chart.envelope() };
+        self.figure(run, &format!("{} over time", basis.weighed()), legend, &picture)
     }
 
     fn map(&self, run: &LabelledRun<'_>) -> Markup {
@@ -130,7 +122,6 @@ impl<'r> ResourceSection<'r> {
         let map = HeatMap {
             trace: run.trace,
             resource: self.resource,
-            kind: ShareKind::of(run.trace.basis),
             time: self.time,
             band,
             rows: &self.rows,
@@ -142,7 +133,6 @@ impl<'r> ResourceSection<'r> {
         let bars = StartEndBars {
             trace: run.trace,
             resource: self.resource,
-            kind: ShareKind::of(run.trace.basis),
             band: self.band(run),
             top: self.top,
             rows: &self.rows,
@@ -195,9 +185,9 @@ fn top(traces: &[&Trace], resource: &str) -> f64 {
 
 /// Returns the highest share of a node, of usage and of requests.
 fn peak_of(node: &NodeTrace, resource: &str) -> f64 {
-    [ShareKind::Usage, ShareKind::Requests]
+    [Basis::Actual, Basis::Requests]
         .into_iter()
-        .filter_map(|kind| peak(kind.series(node, resource)))
+        .filter_map(|basis| peak(node.series(basis, resource)))
         .map(Ratio::get)
         .fold(0.0, f64::max)
 }

@@ -1,56 +1,13 @@
-//! The series of a trace: their kinds, ends, peaks and thinned versions.
+//! The series of a trace: their ends, peaks and thinned versions.
 
 use jiff::Timestamp;
 
-use crate::policy::Basis;
-use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
+use crate::simulate::trace::{Trace, TraceBand};
 use crate::values::Ratio;
 use crate::view::bar::Zone;
 
 /// One value per step; `None` while the node did not exist.
 pub(super) type RatioSeries = [Option<Ratio>];
-
-/// The quantity in a series, as a share of allocatable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ShareKind {
-    /// The actual usage of the node.
-    Usage,
-    /// The requests of its pods.
-    Requests,
-}
-
-impl ShareKind {
-    /// Returns the quantity that a policy balances by.
-    pub(super) const fn of(basis: Basis) -> Self {
-        match basis {
-            Basis::Actual => ShareKind::Usage,
-            Basis::Requests => ShareKind::Requests,
-        }
-    }
-
-    pub(super) const fn other(self) -> Self {
-        match self {
-            ShareKind::Usage => ShareKind::Requests,
-            ShareKind::Requests => ShareKind::Usage,
-        }
-    }
-
-    pub(super) const fn words(self) -> &'static str {
-        match self {
-            ShareKind::Usage => "usage",
-            ShareKind::Requests => "requests",
-        }
-    }
-
-    /// Returns the series of a node; empty if the trace has none.
-    pub(super) fn series<'t>(self, node: &'t NodeTrace, resource: &str) -> &'t RatioSeries {
-        let series = match self {
-            ShareKind::Usage => &node.actual,
-            ShareKind::Requests => &node.requests,
-        };
-        series.get(resource).map(Vec::as_slice).unwrap_or_default()
-    }
-}
 
 /// Returns the zone of a share; [`Zone::Even`] without a band.
 pub(super) fn zone(ratio: Ratio, band: Option<TraceBand>) -> Zone {

@@ -9,7 +9,7 @@ use crate::model::plan::Balance;
 use crate::model::relief::ReliefTotal;
 use crate::simulate::trace::Trace;
 use crate::values::Ratio;
-use crate::view::figures::{is_balance_unknown, minutes_above_target, time_to_balance};
+use crate::view::figures::{is_balance_unknown, minutes_above_target, time_to_balance, withheld};
 use crate::view::scale::{count, path, share_ticks};
 use crate::view::words::{BALANCE_HEADS, percent};
 
@@ -151,8 +151,12 @@ fn figures(trace: &Trace) -> Vec<RunFigure> {
     let summary = &trace.summary;
     let rank = summary.time_to_balance.map_or(f64::MAX, |t| t.as_secs_f64());
     let (landed, of) = summary.foreseen;
+    let evictions = f64::from(summary.evictions);
     let mut figures = vec![
-        RunFigure::new("evictions", summary.evictions).rank(summary.evictions.into()),
+        RunFigure {
+            rank: withheld(trace).is_none().then_some(evictions),
+            ..RunFigure::new("evictions", summary.evictions)
+        },
         RunFigure::part("of these helped", summary.helped, summary.evictions),
         RunFigure::part("landed as forecast", landed, of),
         RunFigure {

@@ -20,17 +20,21 @@ const EVICTION_HEADS: [&str; 6] = ["time", "pod", "from → to", "forecast", "re
 
 /// Every eviction, in order.
 pub(super) fn evictions(trace: &Trace) -> Markup {
-    let (open, folded) = trace.evictions.split_at(trace.evictions.len().min(OPEN_EVICTIONS));
+    if trace.evictions.is_empty() {
+        return html! { p.hint { "No pod was evicted." } };
+    }
+    folding(&trace.evictions, OPEN_EVICTIONS, |evictions| eviction_table(trace, evictions))
+}
+
+/// The first `open` items as they are and the others folded.
+pub(super) fn folding<T>(items: &[T], open: usize, table: impl Fn(&[T]) -> Markup) -> Markup {
+    let (open, folded) = items.split_at(items.len().min(open));
     html! {
-        @if open.is_empty() {
-            p.hint { "No pod was evicted." }
-        } @else {
-            (eviction_table(trace, open))
-        }
+        (table(open))
         @if !folded.is_empty() {
             details {
                 summary { (folded.len()) " more" }
-                (eviction_table(trace, folded))
+                (table(folded))
             }
         }
     }

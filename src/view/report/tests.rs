@@ -165,6 +165,18 @@ fn the_comparison_marks_the_better_figure() {
 }
 
 #[test]
+fn a_dry_run_is_named_and_its_evictions_are_no_better_value() {
+    let mut dry = small("dry.yaml");
+    dry.dry_run = true;
+    dry.evictions.clear();
+    dry.summary.evictions = 0;
+    let page = html(&[small("a.yaml"), dry.clone()]);
+    assert!(page.contains("<p>dry.yaml: the policy is a dry run, which evicts nothing</p>"));
+    assert!(page.contains("<tr><th>evictions</th><td>11 <small></small></td><td>0 "), "{page}");
+    assert!(html(&[dry]).contains("<p>the policy is a dry run"));
+}
+
+#[test]
 fn runs_with_different_bases_are_compared_by_usage() {
     let mut other = small("requests.yaml");
     other.basis = Basis::Requests;

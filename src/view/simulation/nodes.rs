@@ -9,14 +9,12 @@ use crate::policy::Basis;
 use crate::simulate::trace::{NodeTrace, Trace};
 use crate::values::Ratio;
 use crate::view::bar::{Bar, FIGURES_WIDTH, Zone};
-use crate::view::screen::{Ink, shown};
+use crate::view::screen::Ink;
 use crate::view::table::Table;
 use crate::view::words;
 
 use super::SimulationText;
 
-/// Larger clusters show this many of the fullest and of the emptiest nodes.
-const END: usize = 20;
 const LONGEST_BAR: usize = 30;
 
 impl SimulationText<'_> {
@@ -43,16 +41,9 @@ impl SimulationText<'_> {
         self.screen.title(f, "Nodes", &note)?;
         let lines =
             if self.traces.len() > 1 { self.compared(&rows) } else { self.bars(trace, &rows) };
-        let (most, left_out) = shown(self.all, rows.len(), 2 * END);
-        let heads = lines.len() - rows.len();
-        let first = heads + if left_out > 0 { END } else { most };
-        for line in &lines[..first] {
-            writeln!(f, "{line}")?;
-        }
-        if left_out > 0 {
-            self.screen.left_out(f, left_out, " nodes in between")?;
-            lines[lines.len() - END..].iter().try_for_each(|line| writeln!(f, "{line}"))?;
-        }
+        let (heads, lines) = lines.split_at(lines.len() - rows.len());
+        heads.iter().try_for_each(|head| writeln!(f, "{head}"))?;
+        self.screen.ends(f, self.all, lines, String::clone)?;
         if self.traces.len() == 1 {
             let legend = "█ stayed   ░ left   ▒ arrived";
             writeln!(f, "{}", self.screen.paint(Ink::Dim, legend))?;
@@ -72,7 +63,7 @@ impl SimulationText<'_> {
         lines.extend(rows.iter().map(|node| {
             let cells: Vec<String> =
                 resources.iter().map(|resource| self.cell(trace, node, resource, width)).collect();
-            let pods = change(
+            let pods = words::change(
                 node.pods.first().copied().unwrap_or(0),
                 node.pods.last().copied().unwrap_or(0),
             );
@@ -105,11 +96,11 @@ impl SimulationText<'_> {
         let traces: Vec<BTreeMap<&str, &NodeTrace>> =
             nodes.map(|nodes| nodes.map(|node| (node.name.as_str(), node)).collect()).collect();
         for row in rows {
-            let mut cells = vec![row.name.clone()];
-            cells.push(usage_at(row, Edge::Start));
+            let [start, _] = start_and_end(row);
+            let mut cells = vec![row.name.clone(), start];
             cells.extend(traces.iter().map(|nodes| {
                 let same = nodes.get(row.name.as_str());
-                same.map_or(String::new(), |node| usage_at(node, Edge::End))
+                same.map_or(String::new(), |node| start_and_end(node)[1].clone())
             }));
             table.push(cells);
         }
@@ -132,33 +123,16 @@ fn is_hot(ratio: Option<Ratio>, band: TargetBand) -> bool {
     ratio.is_some_and(|ratio| Zone::of(ratio, band) == Zone::Hot)
 }
 
-/// The start or the end of a run.
-#[derive(Clone, Copy)]
-enum Edge {
-    Start,
-    End,
-}
-
-/// Returns what a node uses at the start or the end, and its pods: ` 55%   12%   11`.
-fn usage_at(node: &NodeTrace, edge: Edge) -> String {
-    let resources: Vec<String> = node
-        .actual
-        .keys()
-        .map(|resource| {
-            let (first, last) = ends(Basis::Actual, node, resource);
-            let ratio = match edge {
-                Edge::Start => first,
-                Edge::End => last,
-            };
-            let text = ratio.map_or("-".to_owned(), |ratio| ratio.to_string());
-            format!("{text:>4}")
-        })
-        .collect();
-    let pods = match edge {
-        Edge::Start => node.pods.first(),
-        Edge::End => node.pods.last(),
-    };
-    format!("{}  {:>3}", resources.join("  "), pods.copied().unwrap_or(0))
+/// Returns what a node uses at the start and at the end, and its pods: ` 55%   12%   11`.
+fn start_and_end(node: &NodeTrace) -> [String; 2] {
+    let ratios = node.actual.keys().map(|resource| ends(Basis::Actual, node, resource));
+    let (first, last): (Vec<_>, Vec<_>) = ratios.unzip();
+    [(first, node.pods.first()), (last, node.pods.last())].map(|(ratios, pods)| {
+        let text = |ratio: Option<Ratio>| ratio.map_or("-".to_owned(), |ratio| ratio.to_string());
+        let cells: Vec<String> =
+            ratios.into_iter().map(|ratio| format!("{:>4}", text(ratio))).collect();
+        format!("{}  {:>3}", cells.join("  "), pods.copied().unwrap_or(0))
+    })
 }
 
 /// Returns the first known share and the last share of a resource.
@@ -177,8 +151,4 @@ pub(super) fn evenness(trace: &Trace, resource: &str) -> Option<Ratio> {
     let last =
         trace.nodes.iter().filter_map(|node| node.actual.get(resource)?.last().copied().flatten());
     balance(&last.collect::<Vec<_>>(), None).map(|balance| balance.deviation)
-}
-
-fn change(before: u32, after: u32) -> String {
-    if before == after { before.to_string() } else { format!("{before} → {after}") }
 }

@@ -48,18 +48,14 @@ pub enum Headline {
     Uneven {
         /// The number of hot nodes.
         hot: usize,
-        /// The number of candidates that stay.
-        kept: usize,
-        /// Why most candidates stay, or why the strategy does nothing.
+        /// Why there are no evictions.
         why: String,
     },
     /// Nodes are underused, but no pod can be evicted.
     Unpacked {
         /// The number of underused nodes.
         underused: usize,
-        /// The number of candidates that stay.
-        kept: usize,
-        /// Why most candidates stay, or why the strategy does nothing.
+        /// Why there are no evictions.
         why: String,
     },
     /// None of this many nodes is underused.
@@ -131,7 +127,6 @@ impl Headline {
         let (even, cold, underused) = (sum(&["even"]), sum(&["cold"]), sum(&["underused"]));
         let closed = sum(&["cold-closed"]);
         let in_use = sum(&["in-use", "in-use-closed", "leaving"]);
-        let kept = plan.kept.iter().map(|group| group.pods.total()).sum();
         if let Some(why) = &plan.halted {
             return Headline::Halted(why.to_string());
         }
@@ -146,9 +141,9 @@ impl Headline {
                 hot,
                 awaited,
             },
-            (_, 1.., _) => Headline::Uneven { hot, kept, why: why(plan) },
+            (_, 1.., _) => Headline::Uneven { hot, why: why(plan) },
             (_, _, warming @ 1..) => Headline::Warming(warming),
-            _ if underused > 0 => Headline::Unpacked { underused, kept, why: why(plan) },
+            _ if underused > 0 => Headline::Unpacked { underused, why: why(plan) },
             _ if even + cold + closed > 0 => {
                 Headline::Even { even: even + in_use, cold, closed, unknown }
             }
@@ -159,14 +154,20 @@ impl Headline {
     }
 }
 
-/// Returns why no pod can be evicted: the most frequent refusal, or the note of a strategy.
+/// Returns why no pod is evicted: all evictions wait for an approval, or the most frequent refusal,
+/// or the note of a strategy.
 fn why(plan: &PlanStatus) -> String {
+    if let Some(proposal) = &plan.proposal {
+        return awaiting_approval(proposal.evictions);
+    }
     let kept = plan.kept.first().map(|group| match plan.kept.len() - 1 {
         0 => group.message.clone(),
         // The most frequent reason is usually the one to remove first.
         others => format!("{}; and {}", group.message, counted(others, "other reason")),
     });
-    kept.or_else(|| plan.notes.first().map(|note| note.why.to_string())).unwrap_or_default()
+    let why = kept.or_else(|| plan.notes.first().map(|note| note.why.to_string()));
+    let kept = plan.kept.iter().map(|group| group.pods.total()).sum();
+    no_evictions(kept, &why.unwrap_or_default())
 }
 
 impl fmt::Display for Headline {
@@ -186,11 +187,9 @@ impl fmt::Display for Headline {
             Headline::Failed(why) => write!(f, "Failed: {why}; the next cycle tries again"),
             Headline::Halted(why) => write!(f, "Halted: {why}"),
             Headline::Moving { .. } | Headline::WouldMove { .. } => self.write_moves(f),
-            Headline::Uneven { hot, kept, why } => {
-                write!(f, "Uneven: {} hot, {}", are(*hot), no_evictions(*kept, why))
-            }
-            Headline::Unpacked { underused, kept, why } => {
-                write!(f, "Not packed: {} underused, {}", are(*underused), no_evictions(*kept, why))
+            Headline::Uneven { hot, why } => write!(f, "Uneven: {} hot, {why}", are(*hot)),
+            Headline::Unpacked { underused, why } => {
+                write!(f, "Not packed: {} underused, {why}", are(*underused))
             }
             Headline::Packed(nodes) => {
                 write!(f, "Packed: none of {} is underused", counted(*nodes, "node"))
@@ -244,6 +243,12 @@ fn balanced(even: usize, cold: usize, closed: usize, unknown: usize) -> String {
     parts.extend((closed > 0).then(|| format!("{closed} closed to new pods")));
     parts.extend((unknown > 0).then(|| format!("{unknown} unknown")));
     format!("Even{limit}: none of {all} nodes is hot; {}", parts.join(", "))
+}
+
+/// Says that all evictions wait for an approval.
+pub fn awaiting_approval(evictions: usize) -> String {
+    let wait = text::agree(evictions, "waits", "wait");
+    format!("no evictions; {evictions} {wait} for an approval")
 }
 
 /// Says that there are no evictions, how many candidates stay, and why.

@@ -1,5 +1,7 @@
 //! Changes of the soft taints that steer the scheduler, and the reasons for them.
 
+use std::fmt;
+
 use crate::model::plan::Halt;
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::values::Ratio;
@@ -74,6 +76,14 @@ crate::codes! {
         Keep = "keep",
         Remove = "remove",
         Withhold = "withhold",
+    }
+}
+
+/// The action, and the value of the taint if it has one.
+impl fmt::Display for SteerAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())?;
+        self.value().map_or(Ok(()), |value| write!(f, " {}", value.text()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use crate::view::scale::{Scale, number, path, share_ticks};
+use crate::view::scale::{number, path, position, share_ticks};
 use crate::view::words::percent;
 
 use super::super::StatusView;
@@ -135,11 +135,11 @@ impl<'h> DeviationChart<'h> {
     /// The position of a cycle, in thousandths of the width.
     fn x(&self, cycle: &CycleSummary) -> f64 {
         let seconds = |at: &CycleSummary| at.at.duration_since(self.first.at).as_secs_f64();
-        Scale::new((0.0, seconds(self.last)), (0.0, 1000.0)).at(seconds(cycle))
+        position(seconds(cycle), (0.0, seconds(self.last)), (0.0, 1000.0))
     }
 
     fn y(&self, share: f64) -> f64 {
-        Scale::new((0.0, self.top), (HEIGHT, 0.0)).at(share)
+        position(share, (0.0, self.top), (HEIGHT, 0.0))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::policy::Basis;
 use crate::values::Ratio;
 use crate::view::bar::{Bar, ReferenceMark};
 use crate::view::screen::Ink;
-use crate::view::words::percent;
+use crate::view::words::{percent, usual_first};
 
 use super::super::facts::{NodeStatus, PlanStatus};
 use super::bar_meanings;
@@ -211,11 +211,7 @@ fn resources<'p>(pictures: impl Iterator<Item = &'p NodePicture>) -> Vec<&'p str
     let names: BTreeSet<&str> =
         pictures.flat_map(|picture| picture.ratios.keys()).map(String::as_str).collect();
     let mut names: Vec<&str> = names.into_iter().collect();
-    names.sort_by_key(|name| match *name {
-        "cpu" => 0,
-        "memory" => 1,
-        _ => 2,
-    });
+    usual_first(&mut names);
     names
 }
 
