@@ -414,6 +414,15 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
     move web-2 from n1 to n3: its required anti-affinity forbids default/web-1 in the same \
         kubernetes.io/hostname
     ");
+    // Of pods on different nodes, too, the less important one goes.
+    let zone = "
+        node n1 labels=zone:a
+          web priority=5 anti-affinity=web@zone
+        node n2 labels=zone:a
+          web anti-affinity=web@zone
+        node n3 labels=zone:b
+    ";
+    assert_eq!(moved(zone, rule()), "web-2");
     // A pod that may not be evicted is still a neighbour. A pod without the rule is never selected.
     let cluster = "
         node n1
