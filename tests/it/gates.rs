@@ -362,6 +362,29 @@ fn the_runs_of_a_cron_job_are_no_replicas_of_each_other() {
 }
 
 #[test]
+fn the_head_and_the_workers_of_a_custom_resource_are_no_replicas_of_each_other() {
+    let plan = |kind: &str, head: &str| {
+        let cluster = format!(
+            "
+            node n1 system=2
+              ray owner={kind} cpu=100m uses=3 {head}
+            node n2
+              ray*2 owner={kind} cpu=100m uses=100m image=ray labels=ray.io/node-type:worker
+            node n3
+            "
+        );
+        text(&Cluster::parse(&cluster).plan(EVEN))
+    };
+    let head = "labels=ray.io/node-type:head image=ray";
+    let stays = "keep ray-1 on n1: its workload has 1 of the 2 replicas that the policy requires";
+    assert_eq!(plan("ray.io/RayCluster", head), stays);
+    let other_image = "labels=ray.io/node-type:worker image=head";
+    assert_eq!(plan("ray.io/RayCluster", other_image), stays);
+    assert!(plan("apps/ReplicaSet", head).starts_with("move ray-1"));
+    assert!(plan("ray.io/RayCluster", &head.replace("head", "worker")).starts_with("move ray-1"));
+}
+
+#[test]
 fn a_single_replica_moves_if_its_owner_or_its_budget_admits_it() {
     let with_budget = "evictable: {allow: [singleReplicasWithBudget]}\n";
     let answer = |pod: &str, budget: &str, policy: &str| {

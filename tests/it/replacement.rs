@@ -140,6 +140,8 @@ fn work_that_ends_stays_unless_the_policy_allows_it() {
     }
     stays("owner=RayCluster runs-once", "it runs to completion");
     stays("owner=PyTorchJob", "it runs to completion");
+    let ray_job = "ray.io/originated-from-crd:RayJob";
+    stays(&format!("owner=RayCluster labels={ray_job}"), "it runs to completion");
     moves("owner=CloneSet", "");
 }
 
