@@ -55,7 +55,7 @@ impl NameKind {
 /// Well-known keys of labels and taints:
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, and the keys that decisions
 /// read.
-const KEYS: [&str; 52] = [
+const KEYS: [&str; 53] = [
     "DeletionCandidateOfClusterAutoscaler",
     "ToBeDeletedByClusterAutoscaler",
     "app.kubernetes.io/component",
@@ -79,6 +79,7 @@ const KEYS: [&str; 52] = [
     "jobset.sigs.k8s.io/jobset-name",
     "karpenter.sh/disrupted",
     "karpenter.sh/disruption",
+    "karpenter.sh/nodepool",
     "kubernetes.io/arch",
     "kubernetes.io/hostname",
     "kubernetes.io/metadata.name",
