@@ -277,7 +277,8 @@ profiles:
           train*2 cpu=100m gang=train
           batch cpu=100m safe-to-evict=false
           model cpu=100m do-not-disrupt=true
-          web cpu=100m devices
+          video cpu=100m devices
+          web cpu=100m
         node n2
         ",
     );
@@ -287,7 +288,7 @@ profiles:
     };
     let moved = |plan: &Plan| plan.moves.iter().map(|m| m.pod.clone()).collect::<Vec<_>>();
     assert_eq!(moved(&plan(false)), ["web-1"]);
-    assert_eq!(moved(&plan(true)).len(), 5);
+    assert_eq!(moved(&plan(true)).len(), 6);
 }
 
 #[test]
