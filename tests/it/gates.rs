@@ -776,6 +776,18 @@ fn without_node_fit_a_replacement_does_not_land_on_a_node_that_takes_no_pods() {
 }
 
 #[test]
+fn a_replacement_that_comes_back_brings_its_usage_back() {
+    let cluster = Cluster::parse("node n1\n web cpu=500m uses=100m\nnode n2\n api*2 cpu=2 uses=2");
+    let plan = cluster.plan(
+        "forecast: {tolerance: 100%}
+evictable: {minReplicas: 1}
+strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]",
+    );
+    assert_eq!(plan.moves[0].to.as_deref(), Some("n1"));
+    assert_eq!(plan.after.nodes, plan.before.nodes);
+}
+
+#[test]
 fn room_that_a_pending_pod_has_reserved_is_not_free() {
     let answer = |waits: &str| {
         let cluster = Cluster::parse(&format!(
