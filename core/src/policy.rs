@@ -37,7 +37,9 @@ mod windows;
 pub use crate::schema::names::Names;
 pub use crate::schema::share::Share;
 pub use approval::ApprovalPolicy;
-pub use evictable::{Evictable, PriorityThreshold, Profile, Protections, StorageClasses};
+pub use evictable::{
+    Evictable, PriorityThreshold, Profile, Protections, SYSTEM_CRITICAL, StorageClasses,
+};
 pub use guards::{Guard, GuardScope, WhenMissing};
 pub use kubernetes_release::{KubernetesRelease, UnknownRelease};
 pub use limits::{Cooldown, ForecastPolicy, Limits, Safety};

@@ -31,9 +31,9 @@
 //!   `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts,
-    Numbering, Owner, OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Revision,
-    Role, Spread, Taint, Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
+    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, JobFacts, Numbering, Owner,
+    OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Revision, Role, Spread, Taint,
+    Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
 };
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
@@ -122,7 +122,7 @@ pub(super) fn do_not_disrupt(text: &str) -> DoNotDisrupt {
 
 /// Parses `gang=train`: a PodGroup.
 pub(super) fn gang(name: &str) -> Gang {
-    Gang { kind: GangKind::PodGroup, name: name.to_owned() }
+    Gang { kind: "PodGroup", name: name.to_owned() }
 }
 
 pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
