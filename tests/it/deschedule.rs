@@ -638,7 +638,7 @@ fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
     move forced-1 from n1 to ?: restarted 200 times, and the limit is 100
     move web-1 from n1 to ?: restarted 200 times, and the limit is 100
     move web-2 from n1 to ?: restarted 200 times, and the limit is 100
-    keep kept-1 on n1: its annotation descheduler.alpha.kubernetes.io/evict is false
+    keep kept-1 on n1: its annotation descheduler.alpha.kubernetes.io/evict forbids it
     keep mirror-1 on n1: mirror pod: the kubelet would recreate it
     ");
 }
