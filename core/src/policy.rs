@@ -37,7 +37,9 @@ mod windows;
 pub use crate::schema::names::Names;
 pub use crate::schema::share::Share;
 pub use approval::ApprovalPolicy;
-pub use evictable::{Evictable, PriorityThreshold, Profile, Protections, StorageClasses};
+pub use evictable::{
+    Evictable, PriorityThreshold, Profile, Protections, SYSTEM_CRITICAL, StorageClasses,
+};
 pub use guards::{Guard, GuardScope, WhenMissing};
 pub use kubernetes_release::{KubernetesRelease, UnknownRelease};
 pub use limits::{Cooldown, ForecastPolicy, Limits, Safety};
@@ -170,6 +172,11 @@ strategies:
         (self.limits.per_workload, self.limits.per_minute) = (None, None);
         self.ramp = None;
         self.safety = Safety { max_not_ready: Ratio::ONE, max_pending: Ratio::ONE };
+        for profile in &mut self.profiles {
+            let protected = &mut profile.evictable.protected;
+            let claims = protected.resource_claims_exactly;
+            protected.resource_claims = claims.unwrap_or(protected.resource_claims);
+        }
         for strategy in &mut self.strategies {
             if let Rule::LowNodeUtilization(rule) = &mut strategy.rule {
                 rule.sustained_for = SignedDuration::ZERO;

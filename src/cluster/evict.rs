@@ -86,7 +86,7 @@ async fn send(
 fn eviction(planned: &Move, grace: Option<i64>) -> Eviction {
     let annotations = BTreeMap::from([
         ("reason".to_owned(), format!("{}: {}", planned.strategy, planned.reason)),
-        ("requested-by".to_owned(), "evenkeel".to_owned()),
+        ("requested-by".to_owned(), requested_by(planned).to_owned()),
     ]);
     Eviction {
         metadata: ObjectMeta {
@@ -104,6 +104,13 @@ fn eviction(planned: &Move, grace: Option<i64>) -> Eviction {
             ..DeleteOptions::default()
         }),
     }
+}
+
+/// Who requests the eviction. For a virtual machine it is descheduler: only then KubeVirt gives the
+/// migration a lower priority than that of a drain (`eviction-source` in its eviction webhook).
+fn requested_by(planned: &Move) -> &'static str {
+    let machine = planned.owner.is("kubevirt.io", "VirtualMachineInstance");
+    if machine { "sigs.k8s.io/descheduler" } else { "evenkeel" }
 }
 
 fn outcome(answer: &Answer, body: &[u8]) -> Outcome {
@@ -249,6 +256,11 @@ pub(crate) mod tests {
             "deleteOptions": {"gracePeriodSeconds": 5, "preconditions": {"uid": "u-1"}},
         });
         assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), expected);
+        // KubeVirt knows only descheduler.
+        let mut machine = planned();
+        machine.owner.kind = "VirtualMachineInstance".to_owned();
+        let annotations = eviction(&machine, None).metadata.annotations.unwrap();
+        assert_eq!(annotations["requested-by"], "sigs.k8s.io/descheduler");
     }
 
     #[tokio::test]

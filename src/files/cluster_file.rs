@@ -62,7 +62,7 @@ pub(crate) struct ClusterFile {
 pub(crate) enum ClusterFileError {
     #[error("invalid JSON")]
     Json(#[source] serde_json::Error),
-    #[error(transparent)]
+    #[error("{}", .0.render_with_formatter(&serde_saphyr::UserMessageFormatter))]
     Yaml(Box<serde_saphyr::Error>),
     /// A second object begins in this line, as after `kubectl … -o yaml >> file`.
     #[error("line {0}: another document begins here; put `---` before it")]

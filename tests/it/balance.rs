@@ -236,6 +236,14 @@ mod topology {
         let soft =
             only("{removePodsViolatingTopologySpreadConstraint: {constraints: [ScheduleAnyway]}}");
         assert_eq!(Cluster::parse(cluster).plan_by(soft).moves.len(), 2);
+        // As in a rollout from the one kind to the other: each pod keeps to its own.
+        let both = only(
+            "{removePodsViolatingTopologySpreadConstraint: {constraints: [ScheduleAnyway, \
+             DoNotSchedule]}}",
+        );
+        let mixed = "node n0 labels=zone:a\nnode n1 labels=zone:b\n web cpu=1 spread=zone:1:soft\n \
+            web*3 cpu=1 spread=zone:1:hard";
+        assert_eq!(Cluster::parse(mixed).plan_by(both).moves.len(), 2);
     }
 
     #[test]

@@ -414,6 +414,15 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
     move web-2 from n1 to n3: its required anti-affinity forbids default/web-1 in the same \
         kubernetes.io/hostname
     ");
+    // Of pods on different nodes, too, the less important one goes.
+    let zone = "
+        node n1 labels=zone:a
+          web priority=5 anti-affinity=web@zone
+        node n2 labels=zone:a
+          web anti-affinity=web@zone
+        node n3 labels=zone:b
+    ";
+    assert_eq!(moved(zone, rule()), "web-2");
     // A pod that may not be evicted is still a neighbour. A pod without the rule is never selected.
     let cluster = "
         node n1
@@ -629,7 +638,7 @@ fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
     move forced-1 from n1 to ?: restarted 200 times, and the limit is 100
     move web-1 from n1 to ?: restarted 200 times, and the limit is 100
     move web-2 from n1 to ?: restarted 200 times, and the limit is 100
-    keep kept-1 on n1: its annotation descheduler.alpha.kubernetes.io/evict is false
+    keep kept-1 on n1: its annotation descheduler.alpha.kubernetes.io/evict forbids it
     keep mirror-1 on n1: mirror pod: the kubelet would recreate it
     ");
 }

@@ -86,6 +86,22 @@ fn each_defect_is_named_by_its_own_line() {
             "kube-system/descheduler-",
         ),
         ("  cluster-autoscaler*2 cpu=100m uses=10m", "autoscalers", Warning, "cluster-autoscaler-"),
+        ("node n4 labels=karpenter.sh/nodepool:a", "autoscalers", Warning, "1 node with karpenter"),
+        ("  run*2 cpu=100m uses=10m owner=Job backoff=0", "pods", Warning, "2 job-would-fail"),
+        ("  cache*2 cpu=100m uses=10m template-gated", "pods", Warning, "2 gated"),
+        (
+            "  db*2 cpu=100m uses=10m owner=StatefulSet parallel newest=db-b \
+             labels=controller-revision-hash:db-a",
+            "pods",
+            Warning,
+            "2 other-revision",
+        ),
+        (
+            "  shop*3 cpu=100m uses=10m\nbudget shop allows=0 desired=3 stale",
+            "budgets",
+            Warning,
+            "default/shop, which has a status that is not up to date",
+        ),
     ] {
         let all = examined(&Cluster::parse(&format!("{HEALTHY}{defect}\n")));
         let found = wrong(&all);
@@ -220,11 +236,15 @@ fn an_object_that_cannot_be_read_is_named() {
         node: None,
         why: "spec: found 7".to_owned(),
     };
+    let budget = Skipped { kind: "PodDisruptionBudget".to_owned(), ..odd.clone() };
     cluster.objects.skip(ObjectKind::Pod, odd);
+    cluster.objects.skip(ObjectKind::Budget, budget);
     let all = examined(&cluster);
-    let found = all.iter().find(|d| d.check == "objects").unwrap();
-    assert_eq!(found.severity, Severity::Warning);
-    assert!(found.message.contains("shop/odd"), "{found:?}");
+    for check in ["objects", "budgets"] {
+        let found = all.iter().find(|d| d.check == check).unwrap();
+        assert_eq!(found.severity, Severity::Warning);
+        assert!(found.message.contains("shop/odd"), "{found:?}");
+    }
 }
 
 /// Runs the program with a policy on standard input.

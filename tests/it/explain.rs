@@ -507,7 +507,7 @@ limits       admits
 
 Replacement  the conditions for a replacement that starts
 controller       a controller creates a replacement
-namespace        the API server accepts new pods in its namespace
+namespace        its namespace is not being deleted
 completion       its work does not end, or belongs to a Job
 job              its Job survives the eviction
 order            its StatefulSet can create a pod now

@@ -277,7 +277,8 @@ profiles:
           train*2 cpu=100m gang=train
           batch cpu=100m safe-to-evict=false
           model cpu=100m do-not-disrupt=true
-          web cpu=100m devices
+          video cpu=100m devices
+          web cpu=100m
         node n2
         ",
     );
@@ -287,7 +288,7 @@ profiles:
     };
     let moved = |plan: &Plan| plan.moves.iter().map(|m| m.pod.clone()).collect::<Vec<_>>();
     assert_eq!(moved(&plan(false)), ["web-1"]);
-    assert_eq!(moved(&plan(true)).len(), 5);
+    assert_eq!(moved(&plan(true)).len(), 6);
 }
 
 #[test]
@@ -359,6 +360,29 @@ fn the_runs_of_a_cron_job_are_no_replicas_of_each_other() {
         text(&plan),
         "keep sums-1 on n1: its workload has 1 of the 2 replicas that the policy requires"
     );
+}
+
+#[test]
+fn the_head_and_the_workers_of_a_custom_resource_are_no_replicas_of_each_other() {
+    let plan = |kind: &str, head: &str| {
+        let cluster = format!(
+            "
+            node n1 system=2
+              ray owner={kind} cpu=100m uses=3 {head}
+            node n2
+              ray*2 owner={kind} cpu=100m uses=100m image=ray labels=ray.io/node-type:worker
+            node n3
+            "
+        );
+        text(&Cluster::parse(&cluster).plan(EVEN))
+    };
+    let head = "labels=ray.io/node-type:head image=ray";
+    let stays = "keep ray-1 on n1: its workload has 1 of the 2 replicas that the policy requires";
+    assert_eq!(plan("ray.io/RayCluster", head), stays);
+    let other_image = "labels=ray.io/node-type:worker image=head";
+    assert_eq!(plan("ray.io/RayCluster", other_image), stays);
+    assert!(plan("apps/ReplicaSet", head).starts_with("move ray-1"));
+    assert!(plan("ray.io/RayCluster", &head.replace("head", "worker")).starts_with("move ray-1"));
 }
 
 #[test]
@@ -749,6 +773,18 @@ fn without_node_fit_a_replacement_does_not_land_on_a_node_that_takes_no_pods() {
         without_node_fit("", "", "node n3 closed=Deleting", same),
         @"keep vip-1 on n1: its replacement could land on n3, which is being deleted"
     );
+}
+
+#[test]
+fn a_replacement_that_comes_back_brings_its_usage_back() {
+    let cluster = Cluster::parse("node n1\n web cpu=500m uses=100m\nnode n2\n api*2 cpu=2 uses=2");
+    let plan = cluster.plan(
+        "forecast: {tolerance: 100%}
+evictable: {minReplicas: 1}
+strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]",
+    );
+    assert_eq!(plan.moves[0].to.as_deref(), Some("n1"));
+    assert_eq!(plan.after.nodes, plan.before.nodes);
 }
 
 #[test]

@@ -207,6 +207,39 @@ fn a_job_with_completed_pods_replaces_an_evicted_one() {
 }
 
 #[test]
+fn the_pods_that_a_job_has_lost_count_against_its_limit() {
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": "run", "namespace": "default"},
+        "spec": {"parallelism": 4, "completions": 9, "backoffLimit": 1}});
+    let pods = ["run-1", "run-2", "run-3"].map(|name| pod(name, "Job/run", "a"));
+    let all = with(pods.concat().into_iter().chain([job]));
+    let trace =
+        run(&all, &format!("limits: {{perWorkload: none, perNode: none}}\nramp: none\n{POLICY}"));
+    assert_eq!(trace.evictions.len(), 1, "{:?}", trace.evictions);
+}
+
+#[test]
+fn a_virtual_machine_migrates_despite_its_budget() {
+    let machines = ["vm-1", "vm-2", "vm-3"].map(|name| {
+        let [mut launcher, usage] = pod(name, &format!("VirtualMachineInstance/{name}"), "a");
+        let owners = json!([{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+            "name": name, "controller": true}]);
+        launcher["metadata"]["ownerReferences"] = owners.clone();
+        launcher["metadata"]["labels"] = json!({"vm": name});
+        launcher["metadata"]["annotations"] =
+            json!({"descheduler.alpha.kubernetes.io/request-evict-only": ""});
+        let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": "default", "ownerReferences": owners},
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": {"vm": name}}},
+            "status": {"disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1,
+                "expectedPods": 1}});
+        [launcher, usage, budget]
+    });
+    let trace = run(&with(machines.concat()), POLICY);
+    assert_eq!(pods(&trace), [(3, 1), (0, 2)], "{:?}", trace.refusals);
+}
+
+#[test]
 fn a_node_that_joined_during_the_recording_is_measured_from_the_start() {
     let names = ["web-1", "web-2", "web-3"];
     let mut all = with(names.iter().flat_map(|name| pod(name, "ReplicaSet/web", "a")));

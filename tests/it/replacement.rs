@@ -140,6 +140,8 @@ fn work_that_ends_stays_unless_the_policy_allows_it() {
     }
     stays("owner=RayCluster runs-once", "it runs to completion");
     stays("owner=PyTorchJob", "it runs to completion");
+    let ray_job = "ray.io/originated-from-crd:RayJob";
+    stays(&format!("owner=RayCluster labels={ray_job}"), "it runs to completion");
     moves("owner=CloneSet", "");
 }
 
@@ -403,6 +405,11 @@ fn a_replica_on_a_node_that_does_not_answer_is_not_the_other_ready_one() {
     };
     assert!(answer("").starts_with("move web-1"));
     let plan = answer("not-ready");
+    assert!(plan.contains("keep web-2 on n2: 0 other replicas would be Ready"), "{plan}");
+    // The object of a node is deleted before its pods are.
+    let mut cluster = Cluster::parse("node n1\n web\nnode n2\n web\nnode n3");
+    cluster.objects.delete(ObjectKind::Node, &(String::new(), "n1".to_owned()));
+    let plan = text(&cluster.plan(EVERY_POD));
     assert!(plan.contains("keep web-2 on n2: 0 other replicas would be Ready"), "{plan}");
 }
 

@@ -745,12 +745,18 @@ fn a_node_that_cannot_be_read_is_left_alone_and_its_pods_are_known() {
     cold.plan().stay("would-land-doubtful", "Node n3 cannot be read: it is given twice");
     // One of which nothing can be read is a node as well.
     let taints = json!([{"key": "a", "effect": "New"}]);
-    let odd = cluster.without_node("n3").and([json!({"apiVersion": "v1", "kind": "Node",
+    let odd = cluster.clone().without_node("n3").and([json!({"apiVersion": "v1", "kind": "Node",
         "metadata": {"name": "n3"}, "spec": {"taints": taints}})]);
     let text = run(&["explain", "node", "n3"], &odd.list());
     assert!(text.contains("Node n3 cannot be read: spec.taints[0].effect"), "{text}");
     let text = run(&["doctor"], &odd.list());
     assert!(text.contains("3 nodes"), "{text}");
+    // So is one that has more than its machine.
+    let vast = cluster.without_node("n3").and([json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": "n3"}, "status": {"allocatable": {"cpu": "1E"},
+            "capacity": {"cpu": "4"}}})]);
+    let text = run(&["explain", "node", "n3"], &vast.list());
+    assert!(text.contains("status.allocatable.cpu: 1E of a capacity of 4"), "{text}");
 }
 
 /// Three nodes with a history of usage: 12 pods of 150m on n1, and none elsewhere.

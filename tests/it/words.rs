@@ -34,7 +34,7 @@ fn the_evict_annotation_is_named_and_no_policy_overrides_it() {
         EVEN,
         "web-1",
     );
-    let why = "its annotation descheduler.alpha.kubernetes.io/evict is false";
+    let why = "its annotation descheduler.alpha.kubernetes.io/evict forbids it";
     assert!(page.contains(why), "{page}");
     lacks(&page, &["prefer-no-eviction", "preferNoEviction"]);
 }

@@ -22,6 +22,10 @@ mod guards;
 const NAMED: usize = 3;
 /// Names and labels of programs that remove or add nodes.
 const AUTOSCALERS: [&str; 3] = ["cluster-autoscaler", "aws-cluster-autoscaler", "karpenter"];
+/// Labels and taints by which these programs mark nodes. Where a cloud runs them, nothing else
+/// shows them.
+const AUTOSCALER_MARKS: [&str; 3] =
+    ["karpenter.sh/nodepool", "karpenter.sh/disrupted", "DeletionCandidateOfClusterAutoscaler"];
 /// Names and labels of other programs that evict pods to balance a cluster.
 const DESCHEDULERS: [&str; 3] = ["descheduler", "koord-descheduler", "volcano-descheduler"];
 /// The scheduler of pods that name none.
@@ -295,7 +299,10 @@ fn lasts(why: &Refusal) -> bool {
             Replacement::Bare
                 | Replacement::UnknownOwner(_)
                 | Replacement::RunsToCompletion(_)
+                | Replacement::JobWouldFail { .. }
                 | Replacement::NamesNode { .. }
+                | Replacement::Gated(_)
+                | Replacement::OtherRevision { .. }
                 | Replacement::MissingPriorityClass(_)
                 | Replacement::LocalStorage
                 | Replacement::NewVolume(_)
@@ -336,9 +343,17 @@ fn other_deschedulers(snapshot: &Snapshot) -> Diagnosis {
 }
 
 fn autoscalers(snapshot: &Snapshot) -> Diagnosis {
-    let found = programs(snapshot, &AUTOSCALERS);
+    let mut found = programs(snapshot, &AUTOSCALERS);
+    found.extend(AUTOSCALER_MARKS.into_iter().filter_map(|mark| {
+        let marked = snapshot.nodes.iter().filter(|node| {
+            node.labels.contains_key(mark) || node.taints.iter().any(|taint| taint.key == mark)
+        });
+        let number = marked.count();
+        (number > 0).then(|| format!("{} with {mark}", count(number, "node")))
+    }));
     if found.is_empty() {
-        return Diagnosis::ok("autoscalers", "no autoscaler of nodes runs in this cluster");
+        let message = "no pod or node shows an autoscaler of nodes";
+        return Diagnosis::ok("autoscalers", message);
     }
     let message = format!("an autoscaler of nodes runs: {}", list(&found, NAMED));
     let remedy = "its consolidation and lowNodeUtilization work against each other: keep the \

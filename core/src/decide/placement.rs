@@ -271,11 +271,12 @@ impl Landing {
         self.on.or_else(|| self.possible_nodes.first().copied())
     }
 
-    /// Without a node that takes the load, takes the likeliest one other than the pod's own.
+    /// Without a node that takes the load, takes the likeliest one, the pod's own only if there is
+    /// no other.
     #[must_use]
     pub fn on_another(self, home: Option<NodeId>) -> Self {
         let mut others = self.possible_nodes.iter().copied();
-        let likeliest = others.find(|node| Some(*node) != home);
-        Landing { on: self.on.or(likeliest), ..self }
+        let other = others.find(|node| Some(*node) != home);
+        Landing { on: self.on.or(other).or_else(|| self.expected()), ..self }
     }
 }

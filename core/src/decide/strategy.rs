@@ -9,7 +9,7 @@ use crate::policy::{Basis, Names, Rule};
 use crate::values::{Ratio, ResourceId};
 
 use high_node_utilization::HighNodeUtilizationRun;
-use inter_pod_anti_affinity::{InterPodAntiAffinityRun, NeighbourRules};
+use inter_pod_anti_affinity::InterPodAntiAffinityRun;
 use low_node_utilization::LowNodeUtilizationRun;
 use node_affinity::NodeAffinityRule;
 use node_taints::NodeTaintsRule;
@@ -124,8 +124,7 @@ fn start<'w>(draft: &mut Draft<'w>, position: usize) -> Box<dyn SelectPods + 'w>
             Box::new(TopologySpreadRun::start(draft, position, rule))
         }
         Rule::RemovePodsViolatingInterPodAntiAffinity(rule) => {
-            let rules = NeighbourRules::default();
-            Box::new(InterPodAntiAffinityRun::start(draft, position, rule, rules))
+            Box::new(InterPodAntiAffinityRun::start(draft, position, rule, false))
         }
         Rule::RemovePodsViolatingNodeAffinity(rule) => {
             let rule = NodeAffinityRule::new(draft, rule);

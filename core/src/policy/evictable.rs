@@ -22,7 +22,7 @@ pub use protections::{Protections, StorageClasses};
 /// The name of the profile that `evictable` makes.
 pub(super) const DEFAULT_PROFILE: &str = "default";
 /// Priorities from here on belong to the system.
-pub(super) const SYSTEM_CRITICAL: i32 = 2_000_000_000;
+pub const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
 /// A named set of rules that strategies refer to.
 #[derive(Clone, Debug, PartialEq)]

@@ -23,7 +23,7 @@ pub enum Rule {
     RemovePodsViolatingNodeAffinity(NodeAffinity),
     /// Moves pods from nodes with taints that they do not tolerate.
     RemovePodsViolatingNodeTaints(NodeTaints),
-    /// Moves pods that keep restarting to another node.
+    /// Renews pods that keep restarting, on another node or on their own.
     RemovePodsHavingTooManyRestarts(TooManyRestarts),
     /// Evicts pods that are old, or in a state that they do not leave.
     PodLifeTime(PodLifeTime),

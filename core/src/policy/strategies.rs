@@ -142,7 +142,7 @@ fn of_pod_states() -> Vec<StrategyDeclaration> {
     vec![
         StrategyDeclaration::new(
             Plugin::TooManyRestarts,
-            "Moves pods that keep restarting to another node.",
+            "Renews pods that keep restarting, on another node or on their own.",
             scoped(restarts(), |r| &mut r.scope),
             Rule::RemovePodsHavingTooManyRestarts,
             arguments!(RemovePodsHavingTooManyRestarts),

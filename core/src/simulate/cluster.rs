@@ -15,6 +15,7 @@ use super::random::Random;
 use super::scenario::WorkloadKind;
 use super::trace::Event;
 
+mod jobs;
 mod pod_lists;
 mod snapshot_cache;
 
@@ -274,6 +275,7 @@ impl SimulatedCluster {
         // Only the kubelet confirms that a pod has ended, so on a node that is down the pod keeps
         // terminating.
         let now = self.now;
+        self.count_failed(name, false);
         let gone_at = (!down).then(|| after(now, ending));
         self.change_pod(name, |life| {
             life.facts.terminating = true;
@@ -311,6 +313,7 @@ impl SimulatedCluster {
         // decide.
         if life.gone_at == Some(at) {
             self.lists.forget(name, life);
+            self.count_failed(name, true);
             self.pods.remove(name);
             self.objects.delete(ObjectKind::Pod, name);
             self.cache.outdate();

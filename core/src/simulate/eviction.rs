@@ -29,6 +29,7 @@ pub(super) fn evict(
     name: &Name,
     grace: Option<SignedDuration>,
 ) -> Outcome {
+    let migrates = migrates(cluster, name);
     let Some(life) = cluster.pods.get(name) else {
         return Outcome::Gone;
     };
@@ -36,7 +37,7 @@ pub(super) fn evict(
     let free =
         life.facts.terminating || life.facts.finished() || life.facts.phase == PodPhase::Pending;
     let (ready, budgets) = (life.facts.ready, life.budgets.clone());
-    if !free {
+    if !free && !migrates {
         match budgets[..] {
             [] => {}
             [one] => {
@@ -53,6 +54,17 @@ pub(super) fn evict(
     }
     cluster.remove(name, grace);
     Outcome::Evicted
+}
+
+/// Whether a pod is a virtual machine that migrates. Its second pod is the replacement.
+fn migrates(cluster: &mut SimulatedCluster, name: &Name) -> bool {
+    let life = cluster.pods.get(name);
+    if !life.is_some_and(|life| life.facts.annotations.request_evict_only) {
+        return false;
+    }
+    let snapshot = cluster.snapshot();
+    let pod = snapshot.find_pod(&name.0, &name.1);
+    pod.is_some_and(|pod| snapshot.migrates(snapshot.pod(pod)))
 }
 
 fn spend(cluster: &mut SimulatedCluster, budget: usize, ready: bool) -> Result<(), String> {

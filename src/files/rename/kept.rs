@@ -55,7 +55,7 @@ impl NameKind {
 /// Well-known keys of labels and taints:
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, and the keys that decisions
 /// read.
-const KEYS: [&str; 50] = [
+const KEYS: [&str; 53] = [
     "DeletionCandidateOfClusterAutoscaler",
     "ToBeDeletedByClusterAutoscaler",
     "app.kubernetes.io/component",
@@ -79,6 +79,7 @@ const KEYS: [&str; 50] = [
     "jobset.sigs.k8s.io/jobset-name",
     "karpenter.sh/disrupted",
     "karpenter.sh/disruption",
+    "karpenter.sh/nodepool",
     "kubernetes.io/arch",
     "kubernetes.io/hostname",
     "kubernetes.io/metadata.name",
@@ -101,6 +102,8 @@ const KEYS: [&str; 50] = [
     "pod-group.scheduling.sigs.k8s.io",
     "pod-group.scheduling.sigs.k8s.io/name",
     "pod-template-hash",
+    "ray.io/node-type",
+    "ray.io/originated-from-crd",
     "scheduling.x-k8s.io/pod-group",
     "statefulset.kubernetes.io/pod-name",
     "topology.kubernetes.io/region",
@@ -109,7 +112,8 @@ const KEYS: [&str; 50] = [
 ];
 
 /// The keys of labels and taints whose values decisions compare with words.
-pub(super) const KEPT_VALUES: [&str; 2] = ["evenkeel.io/steer", "kubernetes.io/os"];
+pub(super) const KEPT_VALUES: [&str; 3] =
+    ["evenkeel.io/steer", "kubernetes.io/os", "ray.io/originated-from-crd"];
 
 /// The plugins for volumes that CSI migration has replaced, and the drivers that replace them. A
 /// volume without a provisioner is not provisioned where a pod lands.

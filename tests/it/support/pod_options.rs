@@ -3,7 +3,7 @@
 //! - status: `not-started`, `no-age` (neither creation nor start is known),
 //!   `grace=1h` (the grace period), `ends=1h` (terminating, until then),
 //!   `creating=20m` (pulls its images for so long), `started=1m`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
-//! - owner: `owner=Job`, `revision=b` (ReplicaSet web-b of Deployment web; with `owner=Job` Job web-b
+//! - owner: `owner=Job`, `owner=ray.io/RayCluster`, `revision=b` (ReplicaSet web-b of Deployment web; with `owner=Job` Job web-b
 //!   of CronJob web), `two-owners`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
 //! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
 //!   create pods), `wanted=3` pods, `template-node=n1`, `template-gated`,
@@ -31,9 +31,9 @@
 //!   `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, GangKind, JobFacts,
-    Numbering, Owner, OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Revision,
-    Role, Spread, Taint, Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
+    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, JobFacts, Numbering, Owner,
+    OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Revision, Role, Spread, Taint,
+    Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
 };
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
@@ -122,7 +122,7 @@ pub(super) fn do_not_disrupt(text: &str) -> DoNotDisrupt {
 
 /// Parses `gang=train`: a PodGroup.
 pub(super) fn gang(name: &str) -> Gang {
-    Gang { kind: GangKind::PodGroup, name: name.to_owned() }
+    Gang { kind: "PodGroup", name: name.to_owned() }
 }
 
 pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
@@ -172,10 +172,11 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
     pod
 }
 
-/// Returns the controller of this kind and name.
+/// Returns the controller of this kind, such as `ReplicaSet` or `ray.io/RayCluster`, and name.
 pub(super) fn owner(kind: &str, name: &str) -> Owner {
-    let (kind, name) = (kind.to_owned(), name.to_owned());
-    Owner { kind, name, controller: true, ..Owner::default() }
+    let (group, kind) = kind.rsplit_once('/').unwrap_or(("", kind));
+    let (group, kind, name) = (group.to_owned(), kind.to_owned(), name.to_owned());
+    Owner { kind, name, controller: true, group, uid: None }
 }
 
 fn set_owners(pod: &mut PodFacts, words: &Words<'_>) {

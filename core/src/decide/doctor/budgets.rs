@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::decide::draft::Draft;
 use crate::decide::gate;
 use crate::model::plan::Disruption;
-use crate::model::snapshot::PodId;
 use crate::model::snapshot::objects::ObjectKind;
+use crate::model::snapshot::{PodId, Snapshot};
 use crate::values::text::{agree, count, list};
 
 use super::{Diagnosis, NAMED, runs};
@@ -32,16 +32,30 @@ pub(super) fn budgets(draft: &Draft<'_>) -> Vec<Diagnosis> {
         let (_, names) = kind.or_insert_with(|| (why, BTreeSet::new()));
         names.insert(format!("{}/{}", budget.namespace, budget.name));
     }
-    if blocking.is_empty() {
-        let number = count(snapshot.budgets.len(), "PodDisruptionBudget");
-        let message = format!("{number}, none of which forbids every eviction");
-        return vec![Diagnosis::ok("budgets", message)];
-    }
-    let lines = blocking.into_iter().map(|(kind, (why, names))| {
+    let mut lines: Vec<Diagnosis> = unreadable(snapshot).into_iter().collect();
+    lines.extend(blocking.into_iter().map(|(kind, (why, names))| {
         let names: Vec<String> = names.into_iter().collect();
         blocking_budgets(&kind, &why, &names)
-    });
-    lines.collect()
+    }));
+    if lines.is_empty() {
+        let number = count(snapshot.budgets.len(), "PodDisruptionBudget");
+        let message = format!("{number}, none of which forbids every eviction");
+        lines.push(Diagnosis::ok("budgets", message));
+    }
+    lines
+}
+
+/// The line for budgets that cannot be read.
+fn unreadable(snapshot: &Snapshot) -> Option<Diagnosis> {
+    let budgets = snapshot.skipped.iter().filter(|one| one.kind == ObjectKind::Budget.name());
+    let names = budgets.map(|one| format!("{}/{}", one.namespace, one.name));
+    let names: Vec<String> = names.collect();
+    let number = count(names.len(), "PodDisruptionBudget");
+    let which = list(&names, NAMED);
+    let message =
+        format!("{number} cannot be read and may cover any pod of its namespace: {which}");
+    let remedy = "correct it; until then no pod of the namespace moves";
+    (!names.is_empty()).then(|| Diagnosis::warning("budgets", message, remedy))
 }
 
 /// The line for budgets that forbid every eviction for the same reason.
@@ -63,10 +77,11 @@ fn blocking_budgets(kind: &str, why: &Disruption, names: &[String]) -> Diagnosis
     Diagnosis::warning("budgets", message, remedy)
 }
 
-/// Whether a refusal of the gate for budgets lasts until somebody changes something.
+/// Whether a refusal of the gate for budgets lasts until somebody changes something. A status that
+/// is not up to date lasts where the disruption controller does not run.
 fn blocks(why: &Disruption) -> bool {
     let lasts = matches!(why, Disruption::Budget { cause, .. } if cause.lasts());
-    lasts || matches!(why, Disruption::SeveralBudgets(_))
+    lasts || matches!(why, Disruption::SeveralBudgets(_) | Disruption::StaleBudget(_))
 }
 
 /// The reason in a few words, equal for budgets with the same remedy.
@@ -76,6 +91,9 @@ fn why_forbidden(why: &Disruption) -> String {
     }
     if let Disruption::Budget { cause, .. } = why {
         return cause.to_string();
+    }
+    if let Disruption::StaleBudget(_) = why {
+        return "has a status that is not up to date".to_owned();
     }
     why.to_string()
 }

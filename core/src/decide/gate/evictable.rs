@@ -18,10 +18,9 @@ use crate::model::plan::{Protected, Refusal, Replacement, Stop, Temporary, Unkno
 use crate::model::snapshot::facts::{DoNotDisrupt, PodPhase};
 use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Pod, Snapshot};
-use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, StorageClasses};
-
-/// The priority of `system-cluster-critical`; higher ones are the system's own as well.
-const SYSTEM_CRITICAL: i32 = 2_000_000_000;
+use crate::policy::{
+    Basis, Evictable, PriorityThreshold, Protections, SYSTEM_CRITICAL, StorageClasses,
+};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let (snapshot, now) = (draft.world.snapshot, draft.world.now);

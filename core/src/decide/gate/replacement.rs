@@ -43,7 +43,7 @@ pub struct ReplacementRule {
 /// All rules, in the order in which they decide.
 pub const RULES: [ReplacementRule; 13] = [
     rule("controller", "a controller creates a replacement", controller::admit),
-    rule("namespace", "the API server accepts new pods in its namespace", namespace::admit),
+    rule("namespace", "its namespace is not being deleted", namespace::admit),
     rule("completion", "its work does not end, or belongs to a Job", completion::admit)
         .overridable(),
     rule("job", "its Job survives the eviction", job::admit).overridable().counting_moves(),

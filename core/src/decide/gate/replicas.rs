@@ -75,7 +75,8 @@ fn ready_replicas(pod: PodId, least: u32, draft: &Draft<'_>) -> Result<(), Disru
     Err(Disruption::LastReady { left, least, planned })
 }
 
-/// Whether a pod serves on a node that answers. The pods of other nodes stay Ready for a while.
+/// Whether a pod serves on a node that exists and answers. The pods of others stay Ready for a
+/// while.
 pub(super) fn answers(pod: &Pod, snapshot: &Snapshot) -> bool {
-    pod.serves() && pod.node.is_none_or(|node| snapshot.node(node).ready)
+    pod.serves() && pod.node.is_some_and(|node| snapshot.node(node).ready)
 }

@@ -7,7 +7,7 @@ use crate::model::snapshot::PodId;
 use crate::policy::Rule;
 
 use super::SelectPods;
-use super::inter_pod_anti_affinity::{InterPodAntiAffinityRun, NeighbourRules, NeighbourScope};
+use super::inter_pod_anti_affinity::InterPodAntiAffinityRun;
 use super::listing::not_moved;
 use super::per_pod::PerPodRun;
 use super::remove_duplicates::{DuplicateRules, RemoveDuplicatesRun};
@@ -39,7 +39,7 @@ pub(super) fn start<'w>(
             Box::new(ExactTopologySpreadRun::start(draft, position, rule))
         }
         Rule::RemovePodsViolatingInterPodAntiAffinity(rule) => {
-            Box::new(InterPodAntiAffinityRun::start(draft, position, rule, NEIGHBOURS))
+            Box::new(InterPodAntiAffinityRun::start(draft, position, rule, true))
         }
         Rule::RemovePodsViolatingNodeTaints(rule) => {
             Box::new(PerPodRun::start(draft, position, rule.clone()))
@@ -55,17 +55,7 @@ static DUPLICATES: DuplicateRules = DuplicateRules {
         let landing = gate::landing(&Candidate::counted(pod, position), draft);
         landing.map(drop).map_err(may_not_go)
     },
-    by_duplicates: true,
-    closed: true,
-    anywhere: true,
-};
-
-/// An evicted pod is still there, because it is only terminating.
-const NEIGHBOURS: NeighbourRules = NeighbourRules {
-    terminating: true,
-    evicted: true,
-    without_label: true,
-    scope: NeighbourScope::InScope,
+    as_descheduler: true,
 };
 
 /// Refuses a pod that an earlier strategy moves, or that may not be evicted.

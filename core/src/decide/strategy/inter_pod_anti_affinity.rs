@@ -4,13 +4,14 @@
 //!
 //! The pod that carries the rule is evicted, and only while a pod that it avoids stays in the same
 //! topology domain. Of two pods that avoid each other only one is evicted. Descheduler's strategy
-//! of this name sets the rule; the exact mode copies its differences as well, see
-//! [`NeighbourRules`].
+//! of this name sets the rule. The exact mode copies its differences as well: it compares only the
+//! pods that the strategy looks at; a pod that terminates or that another strategy evicts is still
+//! a neighbour; a node is one domain with itself even without the label; and one node comes after
+//! the other, where otherwise the least important pod of all goes first.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::decide::scheduler;
 use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::facts::PodAffinityTerm;
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
@@ -21,31 +22,6 @@ use super::importance::importance;
 use super::listing::{ready_nodes, with_terms};
 use super::preferred_anti_affinity::PreferredAntiAffinityRun;
 use super::{SelectPods, StrategyRun};
-
-/// The pods that count as neighbours, which differ between the two modes. The default agrees with
-/// the scheduler.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct NeighbourRules {
-    /// A terminating neighbour stays.
-    pub(super) terminating: bool,
-    /// A pod that another strategy evicts stays.
-    pub(super) evicted: bool,
-    /// A node is one domain with itself even without the label.
-    pub(super) without_label: bool,
-    /// The pods among which neighbours are looked for.
-    pub(super) scope: NeighbourScope,
-}
-
-/// The pods among which neighbours are looked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum NeighbourScope {
-    /// All pods of the cluster.
-    #[default]
-    All,
-    /// The pods that the strategy looks at: those in its scope, on nodes that are Ready and that
-    /// the policy selects.
-    InScope,
-}
 
 /// One cycle of the strategy: first required, then preferred anti-affinity.
 #[derive(Debug)]
@@ -59,13 +35,13 @@ impl<'w> InterPodAntiAffinityRun<'w> {
         draft: &Draft<'w>,
         position: usize,
         rule: &'w AntiAffinity,
-        rules: NeighbourRules,
+        as_descheduler: bool,
     ) -> Self {
         let scope = &rule.scope;
         InterPodAntiAffinityRun {
             required: rule
                 .required
-                .then(|| RequiredAntiAffinityRun::start(draft, position, scope, rules)),
+                .then(|| RequiredAntiAffinityRun::start(draft, position, scope, as_descheduler)),
             preferred: rule
                 .preferred
                 .then(|| PreferredAntiAffinityRun::start(draft, position, scope)),
@@ -95,19 +71,12 @@ impl SelectPods for InterPodAntiAffinityRun<'_> {
 struct RequiredAntiAffinityRun<'w> {
     position: usize,
     scope: &'w Scope,
-    rules: NeighbourRules,
+    as_descheduler: bool,
     /// Pods with required anti-affinity that are not asked for yet.
     waiting: VecDeque<PodId>,
     /// For each term of such a pod, the position of the pods that it avoids in `groups`.
     group_of_terms: BTreeMap<PodId, Vec<usize>>,
     groups: Vec<Vec<PodId>>,
-}
-
-/// The pods that are compared, in order.
-struct Neighbours {
-    all: Vec<PodId>,
-    /// Those of them that have finished.
-    finished: Vec<PodId>,
 }
 
 /// The groups of avoided pods found so far. Replicas have equal terms, which mean equal groups in
@@ -123,14 +92,15 @@ struct Groups<'w> {
 type TermKey<'w> = (&'w Option<Selector>, &'w [String], &'w Option<Selector>, &'w str);
 
 impl<'w> RequiredAntiAffinityRun<'w> {
-    fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope, rules: NeighbourRules) -> Self {
+    fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope, as_descheduler: bool) -> Self {
         let snapshot = draft.world.snapshot;
-        let neighbours = rules.neighbours(draft, position, scope);
+        let neighbours = neighbours(draft, position, scope, as_descheduler);
         let mut selected = neighbours.clone();
         selected.retain(|pod| with_terms(draft, scope, *pod, has_terms).is_ok());
-        selected.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
-        let finished = neighbours.iter().filter(|p| snapshot.pod(**p).finished());
-        let neighbours = Neighbours { finished: finished.copied().collect(), all: neighbours };
+        selected.sort_by_key(|p| {
+            let pod = snapshot.pod(*p);
+            (pod.node.filter(|_| as_descheduler), importance(pod), pod.node, *p)
+        });
         let (mut groups, mut group_of_terms) = (Groups::default(), BTreeMap::new());
         for &pod in &selected {
             let positions = snapshot
@@ -144,7 +114,7 @@ impl<'w> RequiredAntiAffinityRun<'w> {
         RequiredAntiAffinityRun {
             position,
             scope,
-            rules,
+            as_descheduler,
             waiting: selected.into(),
             group_of_terms,
             groups: groups.groups,
@@ -163,6 +133,13 @@ impl<'w> RequiredAntiAffinityRun<'w> {
             .ok_or(NotSelected::NoNeighbour)
     }
 
+    fn same_domain(&self, draft: &Draft<'_>, key: &str, one: NodeId, other: NodeId) -> bool {
+        match [one, other].map(|node| draft.world.snapshot.node(node).labels.get(key)) {
+            [Some(a), Some(b)] => a == b,
+            _ => one == other && self.as_descheduler,
+        }
+    }
+
     /// The first pod that the term avoids and that stays in the same topology domain.
     fn violated(
         &self,
@@ -176,9 +153,8 @@ impl<'w> RequiredAntiAffinityRun<'w> {
         let near = self.groups[group].iter().find(|other| {
             let other_node = snapshot.pod(**other).node;
             **other != pod
-                && self.rules.stays(draft, self.position, **other)
-                && other_node
-                    .is_some_and(|n| self.rules.same_domain(draft, &term.topology_key, node, n))
+                && stays(draft, self.position, self.as_descheduler, **other)
+                && other_node.is_some_and(|n| self.same_domain(draft, &term.topology_key, node, n))
         });
         let other = snapshot.pod(*near?);
         Some(Reason::Neighbour {
@@ -214,7 +190,7 @@ impl<'w> Groups<'w> {
         term: &'w PodAffinityTerm,
         place: usize,
         pod: PodId,
-        neighbours: &Neighbours,
+        neighbours: &[PodId],
     ) -> usize {
         let snapshot = draft.world.snapshot;
         let key = (
@@ -234,43 +210,29 @@ fn has_terms(pod: &Pod) -> bool {
     !pod.required_anti_affinity.is_empty()
 }
 
-impl NeighbourRules {
-    /// The pods that are compared, in the order of their namespaces.
-    fn neighbours(self, draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
-        let snapshot = draft.world.snapshot;
-        let nodes = match self.scope {
-            NeighbourScope::All => snapshot.node_ids().collect(),
-            NeighbourScope::InScope => ready_nodes(draft),
-        };
-        let is_in_scope = |p: &PodId| match self.scope {
-            NeighbourScope::All => true,
-            NeighbourScope::InScope => scope.admits(snapshot.pod(*p)),
-        };
-        let mut pods: Vec<PodId> = nodes
-            .into_iter()
-            .flat_map(|n| snapshot.node(n).pods.iter().copied())
-            .filter(|p| self.terminating || !snapshot.pod(*p).terminating)
-            .filter(is_in_scope)
-            .filter(|p| self.stays(draft, position, *p))
-            .collect();
-        pods.sort_unstable();
-        pods
-    }
+/// The pods that are compared, in order.
+fn neighbours(
+    draft: &Draft<'_>,
+    position: usize,
+    scope: &Scope,
+    as_descheduler: bool,
+) -> Vec<PodId> {
+    let snapshot = draft.world.snapshot;
+    let nodes = if as_descheduler { ready_nodes(draft) } else { snapshot.node_ids().collect() };
+    let counts = |pod: &Pod| if as_descheduler { scope.admits(pod) } else { !pod.terminating };
+    let mut pods: Vec<PodId> = nodes
+        .into_iter()
+        .flat_map(|n| snapshot.node(n).pods.iter().copied())
+        .filter(|p| counts(snapshot.pod(*p)) && stays(draft, position, as_descheduler, *p))
+        .collect();
+    pods.sort_unstable();
+    pods
+}
 
-    /// Whether a pod stays a neighbour.
-    fn stays(self, draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
-        match draft.move_of(pod) {
-            None => true,
-            Some((by, _)) => self.evicted && by.strategy != position,
-        }
-    }
-
-    fn same_domain(self, draft: &Draft<'_>, key: &str, one: NodeId, other: NodeId) -> bool {
-        match [one, other].map(|node| draft.world.snapshot.node(node).labels.get(key)) {
-            [Some(a), Some(b)] => a == b,
-            _ => one == other && self.without_label,
-        }
-    }
+/// Whether a pod stays a neighbour.
+fn stays(draft: &Draft<'_>, position: usize, as_descheduler: bool, pod: PodId) -> bool {
+    let by = draft.move_of(pod);
+    by.is_none_or(|(by, _)| as_descheduler && by.strategy != position)
 }
 
 /// The neighbours that a term of this pod means, in order. The term has this place among the pod's
@@ -280,19 +242,13 @@ fn group(
     term: &PodAffinityTerm,
     place: usize,
     pod: PodId,
-    neighbours: &Neighbours,
+    neighbours: &[PodId],
 ) -> Vec<PodId> {
     let (snapshot, index) = (draft.world.snapshot, draft.index());
     let own = snapshot.pod(pod);
-    let matches = |p: &&PodId| {
-        let other = snapshot.pod(**p);
-        scheduler::anti_affinity_matches(snapshot, term, own, other)
-    };
-    // The index has no finished pods.
-    let finished = neighbours.finished.iter().filter(matches);
-    let running = index.matched_pods(index.terms_of(pod)[place]);
-    let running = running.iter().filter(|p| neighbours.all.binary_search(p).is_ok());
-    let mut pods: Vec<PodId> = running.chain(finished).copied().collect();
+    let pods = index.matched_pods(index.terms_of(pod)[place]);
+    let pods = pods.iter().filter(|p| neighbours.binary_search(p).is_ok());
+    let mut pods: Vec<PodId> = pods.copied().collect();
     if !index.decides_all_namespaces() {
         pods.retain(|p| is_reached(snapshot, term, &own.namespace, &snapshot.pod(*p).namespace));
     }

@@ -4,6 +4,8 @@
 //! Kubernetes itself evicts pods because of `NoExecute`. A pod leaves a `PreferNoSchedule` taint
 //! only for a node with fewer of them. Otherwise the strategy would find it there again.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::decide::draft::Draft;
@@ -20,12 +22,18 @@ use super::per_pod::{JudgePod, Selected};
 #[derive(Debug)]
 pub(super) struct NodeTaintsRule<'w> {
     rule: &'w NodeTaints,
-    nodes: Rc<[NodeId]>,
+    nodes: Vec<NodeId>,
+    less_tainted: RefCell<LessTainted>,
 }
+
+/// The nodes with fewer soft taints than so many, by the address of the pod's spec, as the pods of
+/// one controller share it in memory. The list has up to all nodes, and in a large cluster
+/// thousands of pods wait with one.
+type LessTainted = BTreeMap<(usize, usize), Rc<[NodeId]>>;
 
 impl<'w> NodeTaintsRule<'w> {
     pub(super) fn new(draft: &Draft<'w>, rule: &'w NodeTaints) -> Self {
-        NodeTaintsRule { rule, nodes: ready_nodes(draft).into() }
+        NodeTaintsRule { rule, nodes: ready_nodes(draft), less_tainted: RefCell::default() }
     }
 
     /// The nodes with fewer soft taints that count and that the pod does not tolerate.
@@ -35,8 +43,9 @@ impl<'w> NodeTaintsRule<'w> {
             violated.filter(|taint| is_soft(taint)).count()
         };
         let own = soft(node);
-        let nodes = self.nodes.iter().copied();
-        nodes.filter(|n| soft(*n) < own).collect()
+        let nodes = || self.nodes.iter().copied().filter(|n| soft(*n) < own).collect();
+        let mut known = self.less_tainted.borrow_mut();
+        Rc::clone(known.entry((pod.spec.address(), own)).or_insert_with(nodes))
     }
 }
 
@@ -104,8 +113,11 @@ impl NodeTaints {
 
     /// Whether the policy names a taint, by its key or as `key=value`.
     fn names(&self, taint: &Taint) -> bool {
-        let pair = format!("{}={}", taint.key, taint.value);
-        let is = |name: &String| *name == taint.key || (!taint.value.is_empty() && *name == pair);
+        let is = |name: &String| match name.strip_prefix(&taint.key) {
+            Some("") => true,
+            Some(rest) => !taint.value.is_empty() && rest.strip_prefix('=') == Some(&taint.value),
+            None => false,
+        };
         match &self.taints {
             Names::Except(names) => !names.iter().any(is),
             Names::Only(names) => names.iter().any(is),

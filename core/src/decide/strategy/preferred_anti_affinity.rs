@@ -31,7 +31,7 @@ impl<'w> PreferredAntiAffinityRun<'w> {
         let snapshot = draft.world.snapshot;
         let mut waiting = pods(draft, scope);
         waiting.retain(|pod| with_terms(draft, scope, *pod, has_terms).is_ok());
-        waiting.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
+        waiting.sort_by_key(|p| (importance(snapshot.pod(*p)), snapshot.pod(*p).node, *p));
         PreferredAntiAffinityRun {
             position,
             scope,

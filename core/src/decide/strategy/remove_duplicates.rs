@@ -48,21 +48,16 @@ pub(super) struct DuplicateRules {
     /// Whether a pod, given the strategy's position, is one of the replicas that are compared.
     pub(super) counts: fn(&Draft<'_>, usize, PodId) -> Result<(), NotSelected>,
     /// Whether only duplicates decide where replicas may go, and no pod that stays in any case: the
-    /// first of each set.
-    pub(super) by_duplicates: bool,
-    /// Whether closed nodes may take replicas.
-    pub(super) closed: bool,
-    /// Whether a replacement may land on any node, not only where it makes the spread more even.
-    pub(super) anywhere: bool,
+    /// first of each set; whether closed nodes may take replicas; and whether a replacement may
+    /// land on any node, not only where it makes the spread more even.
+    pub(super) as_descheduler: bool,
 }
 
 /// All replicas that stay decide where replicas may go. Otherwise the share would change once the
 /// duplicates are spread.
 pub(super) static NATIVE: DuplicateRules = DuplicateRules {
     counts: |draft, _, pod| NotSelected::unless_gone(draft.world.snapshot.pod(pod)),
-    by_duplicates: false,
-    closed: false,
-    anywhere: false,
+    as_descheduler: false,
 };
 
 /// An owner and the images of its pods: namespace, kind, name, images in order.
@@ -98,7 +93,7 @@ impl<'w> RemoveDuplicatesRun<'w> {
             last: None,
         };
         let replicas = run.replicas(draft, &nodes);
-        let may_take = |node: &NodeId| details.closed || draft.closure(*node).is_none();
+        let may_take = |node: &NodeId| details.as_descheduler || draft.closure(*node).is_none();
         let mut admitted = AdmittedNodes::new(nodes.into_iter().filter(may_take).collect());
         for (key, by_node) in replicas {
             let group = ReplicaGroup::new(draft, &mut admitted, &by_node, details);
@@ -179,7 +174,7 @@ impl SelectPods for RemoveDuplicatesRun<'_> {
         let duplicate = queue.find(|one| !draft.is_closed(self.position, one.node))?;
         let group = self.groups.get_mut(&duplicate.group)?;
         let reason = group.reason(duplicate.node);
-        let destinations = (!self.details.anywhere)
+        let destinations = (!self.details.as_descheduler)
             .then(|| only_on(destinations(draft, group, &duplicate), NoGain::FullShare));
         let candidate = Candidate::new(duplicate.pod, self.position, reason).within(destinations);
         self.last = Some(duplicate);

@@ -20,7 +20,7 @@ mod pod;
 
 pub use annotations::{Annotations, DoNotDisrupt, NotSafeToEvict};
 pub use closure::NodeClosure;
-pub use gang::{Gang, GangKind};
+pub use gang::Gang;
 pub use owner::{JobFacts, Numbering, Owner, OwnerFacts, Revision, UidHash, WhenEvicted};
 pub use placement::{
     Attachment, Claim, ClaimRef, ClaimState, EphemeralClaim, HostPort, Image, NonZeroRequests,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::Owner;
+use super::facts::{Owner, Role};
 use super::{Pod, PodId, Snapshot, Workload, WorkloadId};
 
 impl Snapshot {
@@ -18,10 +18,15 @@ impl Snapshot {
     }
 
     /// Returns the pods of the same workload that do the same work, with this one. The runs of a
-    /// CronJob, and the Jobs of a JobSet, do not replace each other.
+    /// CronJob, and the Jobs of a JobSet, do not replace each other, and neither do the different
+    /// pods of a custom resource, such as the head and the workers of a RayCluster.
     pub fn alike<'s>(&'s self, pod: &'s Pod) -> impl Iterator<Item = (PodId, &'s Pod)> {
         let of_job = pod.controller().is_some_and(|owner| owner.is("batch", "Job"));
-        self.of_same_workload(pod).filter(move |(_, other)| !of_job || is_sibling(pod, other))
+        let own = pod.controller().filter(|owner| owner.is_custom()).map(|_| role(pod));
+        self.of_same_workload(pod).filter(move |(_, other)| {
+            (!of_job || is_sibling(pod, other))
+                && own.as_ref().is_none_or(|own| role(other) == *own)
+        })
     }
 
     fn of_same_workload(&self, pod: &Pod) -> impl Iterator<Item = (PodId, &Pod)> {
@@ -46,4 +51,11 @@ impl Snapshot {
 fn is_sibling(pod: &Pod, other: &Pod) -> bool {
     // The pods of one controller usually share their spec in memory.
     other.spec.is_same(&pod.spec) || other.controller() == pod.controller()
+}
+
+/// The work of a pod among those of a custom resource: the images of its containers, and its kind
+/// of node in a RayCluster, whose pods usually share one image.
+fn role(pod: &Pod) -> (Option<&String>, Vec<&str>) {
+    let main = pod.containers.iter().filter(|container| container.role == Role::Main);
+    (pod.labels.get("ray.io/node-type"), main.map(|container| container.image.as_str()).collect())
 }

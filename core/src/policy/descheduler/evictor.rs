@@ -143,7 +143,8 @@ impl DeprecatedFlags {
             failed_bare: !self.failed_bare,
             persistent_volumes: if self.keep_volumes { Some(StorageClasses::Any) } else { None },
             without_budget: self.keep_without_budget,
-            resource_claims: false,
+            resource_claims: true,
+            resource_claims_exactly: Some(false),
             prefer_no_eviction: false,
             gangs: true,
             runs_to_completion: true,
@@ -257,7 +258,7 @@ impl ProtectionLists {
             failed_bare: kept(Protection::FailedBare),
             persistent_volumes: added(Protection::Volumes).then_some(classes),
             without_budget: added(Protection::WithoutBudget),
-            resource_claims: added(Protection::ResourceClaims),
+            resource_claims_exactly: Some(added(Protection::ResourceClaims)),
             ..DeprecatedFlags::NONE.protections()
         }
     }

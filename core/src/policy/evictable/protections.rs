@@ -23,6 +23,8 @@ pub struct Protections {
     pub without_budget: bool,
     /// Pods with dynamic resource claims.
     pub resource_claims: bool,
+    /// Whether a policy of descheduler protects them, for the exact mode, which makes no forecast.
+    pub resource_claims_exactly: Option<bool>,
     /// Pods with the annotation `descheduler.alpha.kubernetes.io/prefer-no-eviction`.
     pub prefer_no_eviction: bool,
     /// Pods that start and stop together with other pods. The exact mode evicts them.
@@ -146,6 +148,7 @@ impl Protections {
         persistent_volumes: None,
         without_budget: false,
         resource_claims: true,
+        resource_claims_exactly: None,
         prefer_no_eviction: true,
         gangs: true,
         runs_to_completion: true,

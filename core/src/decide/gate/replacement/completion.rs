@@ -4,7 +4,8 @@
 //! API has no way to ask a custom controller whether it makes a new pod. Many fail the whole run
 //! instead: Argo Workflows fails the step unless it has a `retryStrategy`, Tekton cancels the
 //! TaskRun, and a PyTorchJob or MPIJob loses the work of all pods since the last checkpoint. A Job
-//! of `batch/v1` has documented rules, which [`super::job`] follows.
+//! of `batch/v1` has documented rules, which [`super::job`] follows. The pods of a RayJob belong to
+//! a RayCluster, which KubeRay makes for it and marks; without its head, the RayJob has failed.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Replacement;
@@ -21,7 +22,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     if controller.is("batch", "Job") || !candidate.rules(draft.world).protected.runs_to_completion {
         return Ok(());
     }
-    let ends = pod.runs_once || runs_to_completion(controller);
+    let of_ray_job =
+        pod.labels.get("ray.io/originated-from-crd").is_some_and(|crd| crd == "RayJob");
+    let ends = pod.runs_once || of_ray_job || runs_to_completion(controller);
     if ends && !snapshot.migrates(pod) {
         Err(Replacement::RunsToCompletion(named(controller)))
     } else {

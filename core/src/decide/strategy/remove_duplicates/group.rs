@@ -66,7 +66,7 @@ impl ReplicaGroup {
             by_node.iter().map(|(n, equals)| (*n, equals.values().map(Vec::len).sum())).collect();
         let all = initial.values().sum();
         let has_duplicates = sets().any(|pods| pods.len() > 1);
-        let spared = usize::from(details.by_duplicates);
+        let spared = usize::from(details.as_descheduler);
         let deciding = sets().flat_map(|pods| pods.iter().skip(spared).copied());
         let targets = if has_duplicates { targets(draft, admitted, deciding) } else { Vec::new() };
         ReplicaGroup {

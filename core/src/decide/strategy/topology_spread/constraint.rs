@@ -20,14 +20,12 @@ pub(in crate::decide::strategy) struct Constraint {
     position: usize,
     /// The pods of the namespace that count, if the constraint selects them, in order.
     pods: Rc<[PodId]>,
-    /// Those of them that have finished.
-    finished: Rc<[PodId]>,
 }
 
 /// The parts of a constraint that are equal in all constraints with the same demand.
 type Demand<'w> = (&'w str, Numbers, Option<&'w Selector>);
 
-type Numbers = (u32, Option<u32>, bool, bool);
+type Numbers = (bool, u32, Option<u32>, bool, bool);
 
 impl Constraint {
     pub(in crate::decide::strategy) fn spread<'w>(&self, draft: &Draft<'w>) -> &'w Spread {
@@ -55,10 +53,8 @@ impl Constraint {
         };
         let namespace = &snapshot.pod(self.pod).namespace;
         let found = draft.index().selected(namespace, selector);
-        let running = found.iter().filter(|pod| self.counts(**pod));
-        let finished = self.finished.iter();
-        let finished = finished.filter(|pod| selector.matches(&snapshot.pod(**pod).labels));
-        let mut pods: Vec<PodId> = running.chain(finished).copied().collect();
+        let counted = found.iter().filter(|pod| self.counts(**pod));
+        let mut pods: Vec<PodId> = counted.copied().collect();
         pods.sort_unstable();
         pods
     }
@@ -107,8 +103,8 @@ impl Constraint {
 }
 
 const fn demand(spread: &Spread) -> Demand<'_> {
-    let numbers =
-        (spread.max_skew, spread.min_domains, spread.honours_affinity, spread.honours_taints);
+    let Spread { hard, max_skew, min_domains, honours_affinity, honours_taints, .. } = *spread;
+    let numbers = (hard, max_skew, min_domains, honours_affinity, honours_taints);
     (spread.topology_key.as_str(), numbers, spread.pods.as_ref())
 }
 
@@ -140,20 +136,14 @@ fn in_namespace(
 ) -> Vec<Constraint> {
     let snapshot = draft.world.snapshot;
     pods.sort_unstable();
-    let finished = pods.iter().copied().filter(|p| snapshot.pod(*p).finished());
-    let (finished, pods): (Rc<[PodId]>, Rc<[PodId]>) = (finished.collect(), pods.into());
+    let pods: Rc<[PodId]> = pods.into();
     let mut constraints: Vec<Constraint> = Vec::new();
     let mut known: BTreeMap<Demand<'_>, Vec<usize>> = BTreeMap::new();
     for &pod in pods.iter() {
         let facts = snapshot.pod(pod);
         let all = facts.spread.iter().enumerate();
         for (position, spread) in all.filter(|(_, spread)| kept(facts, spread)) {
-            let constraint = Constraint {
-                pod,
-                position,
-                pods: Rc::clone(&pods),
-                finished: Rc::clone(&finished),
-            };
+            let constraint = Constraint { pod, position, pods: Rc::clone(&pods) };
             let alike = known.entry(demand(spread)).or_default();
             let is_known = |c: &usize| constraints[*c].admits_as(&constraint, draft);
             if !alike.iter().any(is_known) {

@@ -40,8 +40,8 @@ pub enum Protected {
     /// No PodDisruptionBudget covers the pod, and the policy requires one.
     #[error("no PodDisruptionBudget covers it")]
     NoBudget,
-    /// The annotation `descheduler.alpha.kubernetes.io/evict` of the pod is `false`.
-    #[error("its annotation descheduler.alpha.kubernetes.io/evict is false")]
+    /// The annotation `descheduler.alpha.kubernetes.io/evict` of the pod is `false`, `no` or `0`.
+    #[error("its annotation descheduler.alpha.kubernetes.io/evict forbids it")]
     EvictFalse,
     /// The annotation `descheduler.alpha.kubernetes.io/prefer-no-eviction` asks not to evict the
     /// pod.

@@ -51,6 +51,11 @@ impl Owner {
         ENDINGS.into_iter().find(|ending| kind.ends_with(ending))
     }
 
+    /// Returns true if this is none of Kubernetes' own kinds. A file may name no group.
+    pub fn is_custom(&self) -> bool {
+        !["", "apps", "batch"].contains(&self.group.as_str())
+    }
+
     /// Returns true if this is the kind of this API group. A file may name no group.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         self.kind == kind && (self.group == group || self.group.is_empty())

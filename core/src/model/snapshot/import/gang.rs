@@ -1,7 +1,7 @@
 //! Recognition of pods that start and stop together.
 
 use crate::model::api::{ApiMetadata, ApiPodSpec};
-use crate::model::snapshot::facts::{Gang, GangKind};
+use crate::model::snapshot::facts::Gang;
 
 use super::annotation;
 
@@ -14,24 +14,24 @@ use super::annotation;
 /// - <https://github.com/ai-dynamo/grove>
 ///
 /// The second and third are those of coscheduling before; koordinator still reads them.
-const LABELS: [(&str, GangKind); 7] = [
-    ("scheduling.x-k8s.io/pod-group", GangKind::PodGroup),
-    ("pod-group.scheduling.sigs.k8s.io", GangKind::PodGroup),
-    ("pod-group.scheduling.sigs.k8s.io/name", GangKind::PodGroup),
-    ("grove.io/podgang", GangKind::PodGang),
-    ("kueue.x-k8s.io/pod-group-name", GangKind::KueuePodGroup),
-    ("jobset.sigs.k8s.io/jobset-name", GangKind::JobSet),
-    ("volcano.sh/job-name", GangKind::VolcanoJob),
+const LABELS: [(&str, &str); 7] = [
+    ("scheduling.x-k8s.io/pod-group", "PodGroup"),
+    ("pod-group.scheduling.sigs.k8s.io", "PodGroup"),
+    ("pod-group.scheduling.sigs.k8s.io/name", "PodGroup"),
+    ("grove.io/podgang", "PodGang"),
+    ("kueue.x-k8s.io/pod-group-name", "Kueue pod group"),
+    ("jobset.sigs.k8s.io/jobset-name", "JobSet"),
+    ("volcano.sh/job-name", "Volcano Job"),
 ];
 
 /// Annotations that name the group of a pod: those of Volcano, koordinator, KAI and YuniKorn
 /// (<https://yunikorn.apache.org/docs/user_guide/gang_scheduling/>).
-const ANNOTATIONS: [(&str, GangKind); 5] = [
-    ("scheduling.k8s.io/group-name", GangKind::PodGroup),
-    ("scheduling.volcano.sh/group-name", GangKind::PodGroup),
-    ("gang.scheduling.koordinator.sh/name", GangKind::PodGroup),
-    ("pod-group-name", GangKind::PodGroup),
-    ("yunikorn.apache.org/task-group-name", GangKind::TaskGroup),
+const ANNOTATIONS: [(&str, &str); 5] = [
+    ("scheduling.k8s.io/group-name", "PodGroup"),
+    ("scheduling.volcano.sh/group-name", "PodGroup"),
+    ("gang.scheduling.koordinator.sh/name", "PodGroup"),
+    ("pod-group-name", "PodGroup"),
+    ("yunikorn.apache.org/task-group-name", "YuniKorn task group"),
 ];
 
 /// The name of a LeaderWorkerSet, and the number of one of its groups. See
@@ -43,7 +43,7 @@ const LEADER_WORKER_SET: [&str; 2] =
 /// annotations work in every version.
 pub(super) fn of_pod(meta: &ApiMetadata, spec: &ApiPodSpec) -> Option<Gang> {
     let name = spec.scheduling_group.pod_group_name.clone();
-    named(GangKind::PodGroup, Some(name))
+    named("PodGroup", Some(name))
         .or_else(|| by_workload(spec))
         .or_else(|| first(&LABELS, |key| label(meta, key)))
         .or_else(|| leader_worker_set(meta))
@@ -56,12 +56,12 @@ fn by_workload(spec: &ApiPodSpec) -> Option<Gang> {
     let parts = [&found.name, &found.pod_group, &found.pod_group_replica_key];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     let parts: Vec<&str> = parts.map(String::as_str).collect();
-    named(GangKind::PodGroup, Some(parts.join("/")))
+    named("PodGroup", Some(parts.join("/")))
 }
 
 /// The group that the first of these keys names.
-fn first(keys: &[(&str, GangKind)], value: impl Fn(&str) -> Option<String>) -> Option<Gang> {
-    keys.iter().find_map(|(key, kind)| named(*kind, value(key)))
+fn first(keys: &[(&str, &'static str)], value: impl Fn(&str) -> Option<String>) -> Option<Gang> {
+    keys.iter().find_map(|(key, kind)| named(kind, value(key)))
 }
 
 /// Each group of a LeaderWorkerSet restarts on its own.
@@ -69,14 +69,14 @@ fn leader_worker_set(meta: &ApiMetadata) -> Option<Gang> {
     let [set, group] = LEADER_WORKER_SET.map(|key| label(meta, key));
     let name =
         group.map_or_else(|| set.clone(), |group| Some(format!("{}-{group}", set.as_deref()?)));
-    named(GangKind::LeaderWorkerSet, name)
+    named("LeaderWorkerSet group", name)
 }
 
 fn label(meta: &ApiMetadata, key: &str) -> Option<String> {
     meta.labels.get(key).cloned()
 }
 
-fn named(kind: GangKind, name: Option<String>) -> Option<Gang> {
+fn named(kind: &'static str, name: Option<String>) -> Option<Gang> {
     let name = name.filter(|name| !name.is_empty())?;
     Some(Gang { kind, name })
 }

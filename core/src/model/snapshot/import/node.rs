@@ -4,8 +4,8 @@ use jiff::Timestamp;
 
 use crate::model::api::{ApiImage, ApiNode, ApiNodeStatus, ApiTaint};
 use crate::model::snapshot::facts::{Image, NodeClosure, NodeFacts, Taint};
-use crate::values::Amount;
 use crate::values::shared::SharedValue;
+use crate::values::{Amount, value_of};
 
 use super::{Wrong, annotation, effect, filled, name_of, requests, time};
 
@@ -16,6 +16,7 @@ const UNREMOVABLE: [&str; 2] =
 /// Converts a node.
 pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
     let status = &node.status;
+    let capacity = capacity(status)?;
     Ok(NodeFacts {
         name: name_of(&node.metadata)?,
         // Only the order of the nodes depends on it, so an unreadable time harms nothing.
@@ -36,8 +37,8 @@ pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
         ready: !status.conditions.iter().any(|c| c.kind == "Ready" && c.status != "True"),
         closures: closures(node),
         os: os(node),
-        allocatable: allocatable(status)?,
-        capacity: capacity(status)?,
+        allocatable: allocatable(status, &capacity)?,
+        capacity,
         unremovable: UNREMOVABLE
             .into_iter()
             .find(|name| annotation(&node.metadata, name) == Some("true")),
@@ -82,16 +83,27 @@ fn image(image: &ApiImage) -> SharedValue<Image> {
     })
 }
 
-fn allocatable(status: &ApiNodeStatus) -> Result<requests::AmountList, Wrong> {
+fn allocatable(
+    status: &ApiNodeStatus,
+    capacity: &requests::AmountList,
+) -> Result<requests::AmountList, Wrong> {
     if status.allocatable.is_empty() {
         // The API server copies capacity if a kubelet reports no allocatable. An object from a file
         // may lack that.
         return requests::amounts("status.capacity", &status.capacity);
     }
-    requests::amounts("status.allocatable", &status.allocatable)
+    let allocatable = requests::amounts("status.allocatable", &status.allocatable)?;
+    for (name, amount) in &allocatable {
+        if value_of(capacity, name).is_some_and(|most| *amount > most) {
+            let [part, whole] = [&status.allocatable, &status.capacity].map(|all| &all[name].text);
+            return Err(format!("status.allocatable.{name}: {part} of a capacity of {whole}"));
+        }
+    }
+    Ok(allocatable)
 }
 
-/// The capacity that samples are checked against. A machine without any is not known.
+/// The capacity that samples and allocatable amounts are checked against. A machine without any is
+/// not known.
 fn capacity(status: &ApiNodeStatus) -> Result<requests::AmountList, Wrong> {
     let mut amounts = requests::amounts("status.capacity", &status.capacity)?;
     let measured = |name: &str| name == "cpu" || name == "memory";

@@ -8,6 +8,11 @@ use crate::values::selector::Labels;
 use super::{Name, ObjectKind, Objects};
 
 impl Objects {
+    /// Returns the facts of a controller; `None` if it is not known.
+    pub fn owner(&self, namespace: &str, owner: &Owner) -> Option<&OwnerFacts> {
+        self.owners.get(&key_of(namespace, owner.clone()))
+    }
+
     /// Stores a controller. The workloads of its pods depend only on its own controllers.
     pub(super) fn apply_owner(&mut self, key: OwnerKey, owner: OwnerFacts) {
         let old = self.owners.get(&key);
