@@ -478,7 +478,7 @@ mod tests {
     fn unchanged_pods_are_kept() {
         let mut objects = two_pods();
         let origins = |snapshot: &Snapshot, objects: &Objects| {
-            snapshot.clone().keep(objects).map(|kept| kept.origins)
+            snapshot.clone().keep(objects).map(|(kept, _)| kept.origins)
         };
         let snapshot = Snapshot::join(&objects, []);
         let changed = Event::Pod { name: 0, owner: 1, node: 0, phase: true };
