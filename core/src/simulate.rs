@@ -98,9 +98,6 @@ fn drive<'s>(
     if let Some(strategy) = &scenario.scheduler {
         policy.scheduler.fit.strategy = strategy.clone();
     }
-    // The simulation does not show recommendations, and computing them would cost time in thousands
-    // of cycles.
-    policy.rightsizing.top = 0;
     guards::retain_known(&mut policy, scenario);
     // One step per poll, because the engine sees nothing between two polls.
     let tick = policy.usage.poll;

@@ -104,6 +104,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let observed = prepared.engine.join_usage(&prepared.snapshot, prepared.now);
     let mut plan = prepared.engine.decide_observed(&observed, |_| {});
     prepared.engine.propose(&observed, &mut plan);
+    plan.rightsizing = prepared.engine.rightsizing(&observed);
     let ledger = prepared.engine.ledger();
     plan.steering_trial = prepared.engine.steering_trial(&observed, ledger, &plan);
     plan.replica_trial = prepared.engine.replica_trial(&observed, ledger, &plan);

@@ -88,6 +88,7 @@ impl<'d> Cycle<'d> {
         if !self.daemon.stop.is_cancelled() {
             self.try_steering(&observed, &decided, &mut plan);
             self.try_replicas(&observed, &decided, &mut plan);
+            self.recommend(&observed, &mut plan);
         }
         self.publish(&CycleEnd::Decided {
             snapshot: &snapshot,
@@ -203,7 +204,7 @@ impl<'d> Cycle<'d> {
                 .daemon
                 .trials
                 .steering
-                .next(wanted, || engine.steering_trial(observed, decided, plan));
+                .next_trial(wanted, || engine.steering_trial(observed, decided, plan));
         }
     }
 
@@ -215,7 +216,16 @@ impl<'d> Cycle<'d> {
             .daemon
             .trials
             .replicas
-            .next(wanted, || engine.replica_trial(observed, decided, plan));
+            .next_trial(wanted, || engine.replica_trial(observed, decided, plan));
+    }
+
+    /// Adds the recommended requests to the plan, as soon as any usage is known.
+    fn recommend(&mut self, observed: &Observed<'_>, plan: &mut Plan) {
+        let is_measured = |pod| observed.usage.is_measured(pod);
+        let wanted = observed.snapshot.pod_ids().any(is_measured);
+        let (engine, recommended) = (&*self.engine, &mut self.daemon.trials.rightsizing);
+        let recommended = recommended.next(wanted, || Some(engine.rightsizing(observed)));
+        plan.rightsizing = recommended.unwrap_or_default();
     }
 
     async fn steer(&mut self, plan: &Plan, selects: fn(SteerAction) -> bool) {

@@ -1,11 +1,11 @@
-//! The schedule of trials: in every tenth cycle at most, because a trial costs as much as a
-//! decision.
+//! The schedule of trials and recommendations: in every tenth cycle at most, because each of them
+//! costs about as much as a decision.
 
 use std::fmt::Display;
 
 use tracing::info;
 
-use crate::model::plan::{ReplicaTrial, SteeringTrial};
+use crate::model::plan::{ReplicaTrial, Rightsizing, SteeringTrial};
 
 /// Cycles from one trial to the next.
 const EVERY: u32 = 10;
@@ -16,6 +16,8 @@ pub struct Trials {
     pub(super) steering: TrialSchedule<SteeringTrial>,
     /// Trials of a lower `evictable.minReplicas`.
     pub(super) replicas: TrialSchedule<ReplicaTrial>,
+    /// Recommended requests.
+    pub(super) rightsizing: TrialSchedule<Vec<Rightsizing>>,
 }
 
 /// The last trial of one kind, and when the next is due.
@@ -32,11 +34,10 @@ impl<T> Default for TrialSchedule<T> {
     }
 }
 
-impl<T: Clone + PartialEq + Display> TrialSchedule<T> {
-    /// Returns the result for this cycle: a new trial if one is due, otherwise the last one.
+impl<T: Clone> TrialSchedule<T> {
+    /// Returns the result for this cycle: a new one if one is due, otherwise the last one.
     ///
-    /// `wanted` is whether the plan has a reason for a trial. Logs each result that differs from
-    /// the last one.
+    /// `wanted` is whether the plan has a reason for it.
     pub(super) fn next(&mut self, wanted: bool, run: impl FnOnce() -> Option<T>) -> Option<T> {
         let due = self.wait == 0;
         self.wait = self.wait.saturating_sub(1);
@@ -45,13 +46,25 @@ impl<T: Clone + PartialEq + Display> TrialSchedule<T> {
         }
         if due {
             self.wait = EVERY - 1;
-            let trial = run();
-            if let Some(trial) = trial.as_ref().filter(|new| Some(*new) != self.last.as_ref()) {
-                info!("trial: {trial}");
-            }
-            self.last = trial;
+            self.last = run();
         }
         self.last.clone()
+    }
+}
+
+impl<T: Clone + PartialEq + Display> TrialSchedule<T> {
+    /// Like [`TrialSchedule::next`]. Logs each result that differs from the last one.
+    pub(super) fn next_trial(
+        &mut self,
+        wanted: bool,
+        run: impl FnOnce() -> Option<T>,
+    ) -> Option<T> {
+        let last = self.last.clone();
+        let trial = self.next(wanted, run);
+        if let Some(trial) = trial.as_ref().filter(|new| Some(*new) != last.as_ref()) {
+            info!("trial: {trial}");
+        }
+        trial
     }
 }
 

@@ -144,7 +144,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
             name: "web".to_owned(),
             cause: BudgetCause::Forbids("maxUnavailable: 0".to_owned()),
         }),
-        Disruption::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]).into(),
+        Disruption::SeveralBudgets("a, b".to_owned()).into(),
         Disruption::StaleBudget("web".to_owned()).into(),
         Disruption::UnreadableBudget("web".to_owned()).into(),
         Temporary::UnderWay.into(),

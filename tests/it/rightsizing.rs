@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::{prop_assert, proptest};
 
-use crate::it::support::{Cluster, EVEN, after, cases, parse};
+use crate::it::support::{Cluster, EVEN, after, cases, parse, recommending};
 
 /// The recommendations as short text.
 fn said(plan: &Plan) -> String {
@@ -117,7 +117,7 @@ fn pods_with_too_few_samples_do_not_count() {
     let mut told = Vec::new();
     for at in [0, 15, 30] {
         engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
-        told.push(said(&engine.decide(&snapshot, after(at))));
+        told.push(said(&recommending(&engine, &snapshot, after(at))));
     }
     assert_eq!(told[..2], ["", ""], "the window is still filling");
     assert_snapshot!(
@@ -125,7 +125,7 @@ fn pods_with_too_few_samples_do_not_count() {
         @"default/Deployment/hot 2 of 2 pods; cpu too_low 100m → 1150m, uses 1, wrong by 2100m \
           (13%); memory too_low none → 128Mi, uses 100Mi, wrong by 256Mi (0.4%)"
     );
-    let stale = engine.decide(&snapshot, after(30 + 91));
+    let stale = recommending(&engine, &snapshot, after(30 + 91));
     assert_eq!(said(&stale), "", "the samples are stale");
 }
 
@@ -168,7 +168,7 @@ fn watched(policy: &str, cores: &[f64]) -> Plan {
         engine.observe(&snapshot, &readings, now);
         now += SignedDuration::from_secs(15);
     }
-    engine.decide(&snapshot, now - SignedDuration::from_secs(15))
+    recommending(&engine, &snapshot, now - SignedDuration::from_secs(15))
 }
 
 #[test]

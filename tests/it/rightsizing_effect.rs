@@ -92,7 +92,7 @@ fn rightsizing(scenario: &Scenario, policy: &Policy) -> Vec<Rightsizing> {
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     let now = readings.nodes.values().map(|s| s.at).max().unwrap();
     engine.observe_steady(&snapshot, &readings, now);
-    engine.decide(&snapshot, now).rightsizing
+    engine.rightsizing(&engine.join_usage(&snapshot, now))
 }
 
 /// The same scenario with the recommended requests.

@@ -12,7 +12,7 @@ use evenkeel::values::quantity;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use crate::it::support::{Cluster, noon, parse, text};
+use crate::it::support::{Cluster, noon, parse, recommending, text};
 
 const POLICY: &str = "usage: {minSamples: 1}
 evictable: {minPodAge: 0s, minReplicas: 1}
@@ -97,7 +97,7 @@ fn plan_by(policy: Policy, all: &[Value]) -> Plan {
     let snapshot = Snapshot::join(&objects, policy.resources());
     let mut engine = Engine::new(policy, Ledger::default());
     engine.observe_steady(&snapshot, &readings, noon());
-    engine.decide(&snapshot, noon())
+    recommending(&engine, &snapshot, noon())
 }
 
 /// The class of a node.

@@ -57,6 +57,13 @@ pub(crate) fn cases(usual: u32) -> Config {
     Config { cases: usual, ..config }
 }
 
+/// Returns the plan with recommended requests, as `evenkeel plan` makes it.
+pub(crate) fn recommending(engine: &Engine, snapshot: &Snapshot, now: Timestamp) -> Plan {
+    let observed = engine.join_usage(snapshot, now);
+    let rightsizing = engine.rightsizing(&observed);
+    Plan { rightsizing, ..engine.decide_observed(&observed, |_| {}) }
+}
+
 /// Returns the time of every test.
 pub(crate) fn noon() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
@@ -260,7 +267,7 @@ impl Cluster {
     /// Returns the plan for this cluster under a parsed policy.
     pub(crate) fn plan_by(&self, policy: Policy) -> Plan {
         let (engine, snapshot) = self.seen(policy, Ledger::default());
-        engine.decide(&snapshot, noon())
+        recommending(&engine, &snapshot, noon())
     }
 
     /// Returns an engine that has observed this cluster once as steady, and the snapshot.

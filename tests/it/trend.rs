@@ -93,6 +93,27 @@ fn a_step_is_relieved_within_minutes() {
 }
 
 #[test]
+fn a_node_that_stays_hot_after_a_step_is_relieved_within_an_hour() {
+    // From 10 % to 75 % of the node after an hour. The node that takes its pods joins later.
+    let workload = |i| {
+        format!(
+            "- {{name: web-{i}, replicas: 2, on: [hot], requests: {{cpu: 100m}}, usage: {{cpu: \
+             {{bursts: {{base: 40m, peak: 300m, every: 1h, for: 1h}}}}}}}}\n"
+        )
+    };
+    let text = format!(
+        "name: step\nabout: The usage of one node makes a step\nduration: 3h\nnodes:\n\
+         - {{name: hot, cpu: 4, memory: 16Gi}}\n\
+         - {{name: new, cpu: 4, memory: 16Gi, joins: 1h10m}}\nworkloads:\n{}",
+        (0..5).map(workload).collect::<String>()
+    );
+    let scenario = Scenario::parse("step.yaml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let (evictions, minutes) = play(&scenario, "1m");
+    assert!((2..=3).contains(&evictions), "{evictions}");
+    assert!(minutes <= 60, "{minutes}");
+}
+
+#[test]
 fn the_second_eviction_of_a_plan_does_not_take_the_first_one_for_a_fall() {
     // By 3 % of the node a minute.
     let rising = ["{leak: {base: 330m, perHour: 2000m}}", "34m", "200Mi"];

@@ -81,7 +81,7 @@ pub struct Plan {
     /// The balance after every replacement has landed as forecast.
     pub after: BalanceReport,
     /// Workloads whose requests differ widely from their usage, the largest share of the cluster
-    /// first.
+    /// first; empty unless they were asked for.
     pub rightsizing: Vec<Rightsizing>,
     /// The effect that steering would have; `None` unless steering is off or not in force, and a
     /// trial decision shows that it would relieve more nodes.

@@ -158,6 +158,11 @@ pub enum NodeUsage {
     Unknown(Unmeasured),
 }
 
+/// An excess counts from this part of the standard deviation of the load: a smaller one is hardly
+/// likelier than none. With 0.25, three recorded days (`tests/traces.sh`) need 669 instead of 491
+/// evictions, and nodes are above the target for 3 % less time.
+pub const SIGNIFICANT: f64 = 0.5;
+
 /// The usage of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodUsage {

@@ -20,16 +20,21 @@ pub(super) fn budgets(draft: &Draft<'_>) -> Vec<Diagnosis> {
         let remedy = unknown.objects.remedy();
         return vec![Diagnosis::warning("budgets", unknown.to_string(), remedy)];
     }
+    // A pod may have many budgets, so each is asked for once.
+    let covered: BTreeSet<&PodId> = snapshot.budgets.iter().flat_map(|b| &b.pods).collect();
+    let covered = covered.into_iter().filter(|id| runs(snapshot.pod(**id)));
+    let refused =
+        covered.filter_map(|id| Some((id, gate::disruption(*id, 0, draft).err().filter(blocks)?)));
+    let refused: BTreeMap<&PodId, Disruption> = refused.collect();
     let mut blocking: BTreeMap<String, (Disruption, BTreeSet<String>)> = BTreeMap::new();
     for budget in &snapshot.budgets {
         let pods = || budget.pods.iter().filter(|id| runs(snapshot.pod(**id)));
-        let Some(first) = pods().next() else { continue };
-        let refused = |id: &PodId| gate::disruption(*id, 0, draft).err().filter(blocks);
-        let (Some(why), true) = (refused(first), pods().all(|id| refused(id).is_some())) else {
+        let first = pods().next().and_then(|first| refused.get(first));
+        let (Some(why), true) = (first, pods().all(|id| refused.contains_key(id))) else {
             continue;
         };
-        let kind = blocking.entry(why_forbidden(&why));
-        let (_, names) = kind.or_insert_with(|| (why, BTreeSet::new()));
+        let kind = blocking.entry(why_forbidden(why));
+        let (_, names) = kind.or_insert_with(|| (why.clone(), BTreeSet::new()));
         names.insert(format!("{}/{}", budget.namespace, budget.name));
     }
     let mut lines: Vec<Diagnosis> = unreadable(snapshot).into_iter().collect();
@@ -87,7 +92,7 @@ fn blocks(why: &Disruption) -> bool {
 /// The reason in a few words, equal for budgets with the same remedy.
 fn why_forbidden(why: &Disruption) -> String {
     if let Disruption::SeveralBudgets(names) = why {
-        return format!("because several cover the same pods ({})", names.join(", "));
+        return format!("because several cover the same pods ({names})");
     }
     if let Disruption::Budget { cause, .. } = why {
         return cause.to_string();

@@ -8,6 +8,10 @@ use crate::model::plan::{BudgetCause, Disruption};
 use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Budget, BudgetId, Pod};
+use crate::values::text::list;
+
+/// The most names in a refusal: a namespace may have thousands of budgets that cover each pod.
+const NAMED: usize = 3;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Disruption> {
     let snapshot = draft.world.snapshot;
@@ -18,9 +22,11 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Disr
     match pod.budgets.as_slice() {
         [] => Ok(()),
         [one] => covered(pod, *one, draft),
-        several => Err(Disruption::SeveralBudgets(
-            several.iter().map(|b| snapshot.budgets[b.0].name.clone()).collect(),
-        )),
+        several => {
+            let names = several.iter().map(|b| snapshot.budgets[b.0].name.as_str());
+            let names: Vec<&str> = names.collect();
+            Err(Disruption::SeveralBudgets(list(&names, NAMED)))
+        }
     }
 }
 

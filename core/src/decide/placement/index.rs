@@ -207,9 +207,13 @@ impl<'w> Index<'w> {
 
     /// Returns the positions of the terms that match a pod, which may include its own.
     pub fn terms_matching(&self, pod: PodId) -> Rc<[usize]> {
+        let terms = &self.all_terms().0;
+        // To group the labels of all pods takes long.
+        if terms.is_empty() {
+            return Rc::default();
+        }
         let group = self.label_group_of(pod);
         Rc::clone(group.matched_by.get_or_init(|| {
-            let terms = &self.all_terms().0;
             let by_label = self.terms_by_label.get_or_init(|| TermsByLabel::new(terms));
             let mut matching = by_label.may_match(group.labels);
             matching.retain(|position| self.matches(&terms[*position], group));

@@ -3,16 +3,11 @@
 use crate::decide::projection::Projection;
 use crate::model::plan::Expected;
 use crate::model::snapshot::{NodeId, PodId};
-use crate::model::usage::Measure;
+use crate::model::usage::{Measure, SIGNIFICANT};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
 use super::above::{AboveTarget, load_above};
-
-/// An excess counts from this part of the standard deviation of the load: a smaller one is hardly
-/// likelier than none. With 0.25, three recorded days (`tests/traces.sh`)
-/// need 669 instead of 491 evictions, and nodes are above the target for 3 % less time.
-const SIGNIFICANT: f64 = 0.5;
 
 /// The kind of load that is compared with a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -46,12 +46,10 @@ impl Snapshot {
         named: impl IntoIterator<Item = &'a str> + Clone,
     ) -> Self {
         let resources = self.resources.clone();
-        let Some(kept) = self.keep(objects) else {
+        let Some((kept, changed)) = self.keep(objects) else {
             return Snapshot::join(objects, named);
         };
-        let changed = objects.pods.values().zip(&kept.origins);
-        let changed = changed.filter(|(_, origin)| origin.is_none());
-        let groups = PodGroups::of(objects, changed.map(|(pod, _)| pod));
+        let groups = PodGroups::of(objects, changed.into_iter());
         let is_new = |name: &str| resources.find(name).is_none();
         if groups.requested().any(is_new) || named.clone().into_iter().any(is_new) {
             return Snapshot::join(objects, named);
@@ -59,33 +57,35 @@ impl Snapshot {
         Snapshot::assembled(objects, resources, kept, groups)
     }
 
-    /// Finds the pods whose facts and relations have not changed; `None` if any relation may have.
-    fn keep(self, objects: &Objects) -> Option<KeptPods> {
+    /// Finds the pods whose facts and relations have not changed, and the others; `None` if any
+    /// relation may have.
+    fn keep(self, objects: &Objects) -> Option<(KeptPods, Vec<&Arc<PodFacts>>)> {
         let moved = objects.relations.since(self.relations)?;
         let moved: BTreeSet<WorkloadId> =
             moved.filter_map(|workload| self.find_workload(workload)).collect();
         let stays = |pod: &Pod| pod.workload.is_none_or(|workload| !moved.contains(&workload));
         let mut used = vec![false; self.workloads.len()];
-        let mut origins = Vec::with_capacity(objects.pods.len());
+        let (mut origins, mut changed) = (Vec::with_capacity(objects.pods.len()), Vec::new());
         let mut position = 0;
         for facts in objects.pods.values() {
             // Names are compared only where something has changed.
             while self.pods.get(position).is_some_and(|old| is_before(old, facts)) {
                 position += 1;
             }
-            let old = self.pods.get(position);
-            let old = old.filter(|old| Arc::ptr_eq(&old.facts, facts) && stays(old));
+            let same = self.pods.get(position).filter(|old| Arc::ptr_eq(&old.facts, facts));
+            let old = same.filter(|old| stays(old));
             origins.push(old.map(|_| position));
+            if old.is_none() {
+                changed.push(facts);
+            }
             if let Some(WorkloadId(workload)) = old.and_then(|old| old.workload) {
                 used[workload] = true;
             }
+            position += usize::from(same.is_some());
         }
         let workloads = self.workloads.into_iter().zip(used);
-        Some(KeptPods {
-            pods: self.pods,
-            origins,
-            workloads: workloads.map(|(workload, used)| used.then_some(workload.key)).collect(),
-        })
+        let workloads = workloads.map(|(workload, used)| used.then_some(workload.key)).collect();
+        Some((KeptPods { pods: self.pods, origins, workloads }, changed))
     }
 
     fn assembled(
@@ -478,7 +478,7 @@ mod tests {
     fn unchanged_pods_are_kept() {
         let mut objects = two_pods();
         let origins = |snapshot: &Snapshot, objects: &Objects| {
-            snapshot.clone().keep(objects).map(|kept| kept.origins)
+            snapshot.clone().keep(objects).map(|(kept, _)| kept.origins)
         };
         let snapshot = Snapshot::join(&objects, []);
         let changed = Event::Pod { name: 0, owner: 1, node: 0, phase: true };

@@ -31,10 +31,9 @@ pub enum Disruption {
     },
     /// Several PodDisruptionBudgets cover the pod, so the API server would reject its eviction.
     #[error(
-        "several PodDisruptionBudgets cover it ({}), so the API server would reject its eviction",
-        .0.join(", ")
+        "several PodDisruptionBudgets cover it ({0}), so the API server would reject its eviction"
     )]
-    SeveralBudgets(Vec<String>),
+    SeveralBudgets(String),
     /// The disruption controller has not processed the latest change of the PodDisruptionBudget.
     #[error("PodDisruptionBudget {0} has changed, and its status is not up to date yet")]
     StaleBudget(String),

@@ -21,7 +21,10 @@
 //! last two hours, the part `1 − persistence²` counts.
 //!
 //! After a step, the slope is that of a steep rise for some minutes. So only a slope of at most
-//! [`AT_ONCE`], or one that most of the last changes between periods have, goes on.
+//! [`AT_ONCE`], or one that most of the last changes between periods have, goes on. And for two
+//! hours, the forecasts from before the step were wrong. But once usage has stayed there for
+//! [`STEP_STAYS`] periods, it is expected to stay, and to be no further below the expectation than the
+//! lowest of these periods.
 //!
 //! An example: cpu rises by 0.1 points a minute, from 48 % to 60 %. The mean is 56.1 %, 3.9 points
 //! below the newest value. Every half hour went on as the one before it, so the factors are 1.00
@@ -31,6 +34,8 @@
 //! with an error of 15.2 points.
 
 use std::sync::LazyLock;
+
+use crate::model::usage::SIGNIFICANT;
 
 use super::course::{Course, Periods};
 
@@ -44,6 +49,8 @@ const OF_FACTORS: f64 = 60.0;
 const SLOPE_PERIODS: usize = 8;
 /// The number of periods after an earlier one with which its forecast is compared: half an hour.
 const LEAD: usize = 10;
+/// The middle of that time, in minutes.
+const MIDDLE: f64 = count(LEAD) * Course::MINUTES / 2.0;
 /// The newest periods, after which too little has come.
 const TOO_NEW: usize = 2;
 /// The factors before anything is known. They were chosen with [`PULL`] on 900 nodes of a published
@@ -53,6 +60,10 @@ const MOMENTUM: f64 = 0.6;
 /// The slope that goes on at once, in shares of a node a minute. A larger one has to last, because
 /// it may be a step. For its evidence see `docs/decisions/usage.md`.
 const AT_ONCE: f64 = 0.003;
+/// The newest periods that show that a step lasts: 45 minutes. With 30 minutes, two recorded days of
+/// 50 nodes need 341 instead of 315 evictions (`benchmark/`, PlanetLab placements A, every minute).
+/// With an hour, nodes that have made a step stay hot for so much longer.
+const STEP_STAYS: usize = 15;
 /// The weight of these factors, relative to those of the series.
 const PULL: f64 = 0.3;
 /// A squared share of a node that is too small to say anything.
@@ -84,10 +95,25 @@ impl Trend {
                 weight: share * halved(count(origin) * Course::MINUTES, OF_FACTORS),
             });
         }
+        let last = &series[..STEP_STAYS];
         let trend = sums.trend().limited(slope(series), lasting(newest));
+        let trend = trend.kept_by(last, averages[0]);
         let squares = series.map(|value| (value - averages[0]).powi(2));
         let spread = means(&squares)[0] * (1.0 - trend.persistence.powi(2));
-        Trend { error: trend.error.hypot(spread.sqrt()), ..trend }
+        let expected = trend.after(MIDDLE, SeriesState::of(series));
+        let lowest = last.iter().copied().fold(f64::INFINITY, f64::min);
+        let below = (expected - lowest).max(0.0) / SIGNIFICANT;
+        Trend { error: trend.error.hypot(spread.sqrt()).min(below), ..trend }
+    }
+
+    /// Keeps at least the part of the newest deviation from the mean that all of the last values
+    /// have.
+    fn kept_by(self, last: &[f64], mean: f64) -> Self {
+        let newest = last[0] - mean;
+        let deviations = last.iter().map(|value| (value - mean) * newest.signum());
+        let kept = deviations.fold(f64::INFINITY, f64::min) / newest.abs();
+        // Not a number if there is no deviation, which leaves the persistence as it is.
+        Trend { persistence: self.persistence.max(kept), ..self }
     }
 
     /// Takes of the slope only what is no step.
@@ -286,6 +312,16 @@ mod tests {
         assert!(next_half_hour(&rising(12.0)).0 > 58.0, "{:?}", next_half_hour(&rising(12.0)));
         let falling = series(|age| 0.6 - 0.01 * (12.0 - age).max(0.0));
         assert!(next_half_hour(&falling).0 < 42.0, "{:?}", next_half_hour(&falling));
+    }
+
+    #[test]
+    fn a_step_is_expected_to_stay_once_it_has_lasted_for_three_quarters_of_an_hour() {
+        let after = |minutes: f64| {
+            next_half_hour(&series(move |age| if age < minutes { 0.75 } else { 0.10 }))
+        };
+        assert!(after(42.0).1 > 20.0, "{:?}", after(42.0));
+        let (expected, error) = after(45.0);
+        assert!((74.9..=75.1).contains(&expected) && error < 0.1, "{expected} {error}");
     }
 
     #[test]
