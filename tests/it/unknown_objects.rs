@@ -751,7 +751,7 @@ fn a_node_that_cannot_be_read_is_left_alone_and_its_pods_are_known() {
     assert!(text.contains("Node n3 cannot be read: spec.taints[0].effect"), "{text}");
     let text = run(&["doctor"], &odd.list());
     assert!(text.contains("3 nodes"), "{text}");
-    // So is one that has more than its machine.
+    // So is one that has far more than its machine.
     let vast = cluster.without_node("n3").and([json!({"apiVersion": "v1", "kind": "Node",
         "metadata": {"name": "n3"}, "status": {"allocatable": {"cpu": "1E"},
             "capacity": {"cpu": "4"}}})]);

@@ -13,6 +13,11 @@ use super::{Wrong, annotation, effect, filled, name_of, requests, time};
 const UNREMOVABLE: [&str; 2] =
     ["cluster-autoscaler.kubernetes.io/scale-down-disabled", "karpenter.sh/do-not-disrupt"];
 
+/// The most that an allocatable amount can be, as a multiple of the capacity. A kubelet reports at
+/// most the capacity. Webhooks that overcommit nodes, such as that of koordinator, raise it by a
+/// small factor, and every pod would seem to fit where it is absurd.
+const OVERCOMMITTED: u64 = 10;
+
 /// Converts a node.
 pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
     let status = &node.status;
@@ -94,7 +99,8 @@ fn allocatable(
     }
     let allocatable = requests::amounts("status.allocatable", &status.allocatable)?;
     for (name, amount) in &allocatable {
-        if value_of(capacity, name).is_some_and(|most| *amount > most) {
+        let most = |capacity: Amount| Amount::new(capacity.get().saturating_mul(OVERCOMMITTED));
+        if value_of(capacity, name).is_some_and(|capacity| *amount > most(capacity)) {
             let [part, whole] = [&status.allocatable, &status.capacity].map(|all| &all[name].text);
             return Err(format!("status.allocatable.{name}: {part} of a capacity of {whole}"));
         }
