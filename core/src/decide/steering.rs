@@ -268,7 +268,7 @@ fn wishes(
             .then(a.node.cmp(&b.node))
     });
     if policy.emptying {
-        let chosen = emptying::choose(&now, verdicts, landings, has, released);
+        let chosen = emptying::choose(&now, landings, has, released);
         let distance = Ratio::ZERO;
         let chosen = chosen.into_iter();
         let chosen = chosen.map(|(node, value, why)| Wish { node, value, why, distance });
