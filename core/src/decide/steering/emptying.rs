@@ -17,7 +17,7 @@ use crate::decide::scheduler;
 use crate::decide::strategy::high_node_utilization::nodes::{
     EmptyingNodes, awaits_replacements, classify, leaving_pods,
 };
-use crate::decide::strategy::high_node_utilization::rule::{EmptyingRule, find_room, place};
+use crate::decide::strategy::high_node_utilization::rule::EmptyingRule;
 use crate::model::plan::{Idle, Refusal, SteerReason, SteerValue};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::HighNodeUtilization;
@@ -137,7 +137,7 @@ fn needed(
     for (hot, pods) in stuck {
         let pods = rule.candidates(now, *hot, pods, &tainted);
         let has_room = |node: NodeId| {
-            pods.iter().any(|pod| find_room(pod, now, std::iter::once(node)).is_some())
+            pods.iter().any(|pod| rule.find_room(pod, now, std::iter::once(node)).is_some())
         };
         let mut free = tainted.iter().filter(|node| !needed.contains_key(*node));
         let found = free.find(|node| has_room(**node));
@@ -161,7 +161,7 @@ fn empty<'w>(
     }
     let (mut after, mut landings) = (ahead.fork(), Vec::new());
     for candidate in candidates {
-        landings.push(place(&candidate, &mut after, destinations)?);
+        landings.push(rule.place(&candidate, &mut after, destinations)?);
     }
     Some((after, landings))
 }

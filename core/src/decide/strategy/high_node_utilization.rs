@@ -2,9 +2,10 @@
 //!
 //! A node is emptied only as a whole, because half an emptied node saves nothing. Every pod must be
 //! evictable, except those that every node has, and every replacement must be expected on a node
-//! that stays. The emptiest nodes are tried first. Their pods go to nodes in use, or at least to
-//! fuller nodes. A scheduler that packs (`MostAllocated`) places replacements there. One that
-//! spreads would place them on the emptied node, which the forecast shows.
+//! that stays. The emptiest nodes are tried first. Their pods go to nodes in use, to nodes that
+//! cannot be emptied, or at least to fuller nodes. A scheduler that packs (`MostAllocated`) places
+//! replacements there. One that spreads would place them on the emptied node, which the forecast
+//! shows.
 //!
 //! The purpose and the thresholds are those of descheduler's `HighNodeUtilization`.
 //! cluster-autoscaler removes emptied nodes: a node that it may not remove is not emptied, and a

@@ -13,7 +13,7 @@ use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Ratio, ResourceId};
 
 use super::nodes::{EmptyingNodes, is_steered};
-use super::rule::{EmptyingRule, place};
+use super::rule::EmptyingRule;
 use super::search::Search;
 use super::unremovable;
 
@@ -123,7 +123,7 @@ impl EmptyingRule<'_> {
         }
         let (mut after, moves) = in_eviction_order(ahead, moves, after, search);
         for (candidate, why) in &waiting {
-            if place(candidate, &mut after, &destinations).is_none() {
+            if self.place(candidate, &mut after, &destinations).is_none() {
                 return Err(refused(candidate.pod, why.clone()));
             }
         }

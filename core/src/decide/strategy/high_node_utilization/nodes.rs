@@ -67,7 +67,7 @@ impl EmptyingNodes {
         // Pods that use little are the best ones for nodes that are full by requests.
         let mut order = underused.clone();
         rule.sort_emptiest_first(draft, &mut order, Basis::Actual);
-        // Nodes that are already being emptied or removed come first.
+        // Nodes that are already being emptied or removed, or are closed, come first.
         for nodes in [&mut underused, &mut order] {
             nodes.sort_by_key(|n| takes(draft, *n));
         }

@@ -132,6 +132,33 @@ impl<'w> EmptyingRule<'w> {
         gate::stays_cool(pod, self.position, draft, node, &self.ceilings)
     }
 
+    /// The first of these nodes where a candidate fits and lands well, wherever the scheduler would
+    /// place it. Most nodes are full by usage or requests, which is found out fastest.
+    pub fn find_room(
+        &self,
+        candidate: &Candidate,
+        draft: &Draft<'_>,
+        mut nodes: impl Iterator<Item = NodeId>,
+    ) -> Option<NodeId> {
+        let fits = scheduler::fitting(draft, candidate.pod);
+        let is_full = |node| !self.stays_cool(draft, candidate.pod, node) || fits(node).is_err();
+        nodes.find(|node| !is_full(*node) && gate::lands_well(candidate, draft, *node))
+    }
+
+    /// Moves a candidate to the first of these nodes with room, in a draft that only counts room.
+    /// Returns that node.
+    pub fn place(
+        &self,
+        candidate: &Candidate,
+        draft: &mut Draft<'_>,
+        destinations: &[NodeId],
+    ) -> Option<NodeId> {
+        let node = self.find_room(candidate, draft, destinations.iter().copied())?;
+        let landing = Landing { on: Some(node), ..Landing::default() };
+        draft.accept(self.counted(candidate.pod), landing);
+        Some(node)
+    }
+
     /// The limits for replacements that go to these destinations.
     pub fn limits(&self, destinations: &[NodeId]) -> DestinationLimits {
         let mut nodes = destinations.to_vec();
@@ -154,28 +181,4 @@ impl<'w> EmptyingRule<'w> {
     pub fn candidate(&self, pod: PodId, reason: &Reason, limits: &DestinationLimits) -> Candidate {
         Candidate::new(pod, self.position, reason.clone()).within(limits.clone())
     }
-}
-
-/// The first of these nodes where a candidate fits and lands well, wherever the scheduler would
-/// place it.
-pub fn find_room(
-    candidate: &Candidate,
-    draft: &Draft<'_>,
-    mut nodes: impl Iterator<Item = NodeId>,
-) -> Option<NodeId> {
-    let fits = scheduler::fitting(draft, candidate.pod);
-    nodes.find(|node| gate::lands_well(candidate, draft, *node) && fits(*node).is_ok())
-}
-
-/// Moves a candidate to the first of these nodes with room, in a draft that only counts room.
-/// Returns that node.
-pub fn place(
-    candidate: &Candidate,
-    draft: &mut Draft<'_>,
-    destinations: &[NodeId],
-) -> Option<NodeId> {
-    let node = find_room(candidate, draft, destinations.iter().copied())?;
-    let landing = Landing { on: Some(node), ..Landing::default() };
-    draft.accept(Candidate::counted(candidate.pod, candidate.strategy), landing);
-    Some(node)
 }
