@@ -367,7 +367,7 @@ mod packing {
         assert_snapshot!(text(&cluster.plan_by(pack(HIGH))), @"
         keep big-1 on n1: no other node can take it: 1 is short of cpu by requests
         keep small-1 on n1: its node is emptied completely or not at all, and big-1 has to stay
-        default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu requests
+        default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu requests
         ");
         // descheduler evicts as many pods as fit the combined room of all nodes.
         assert_eq!(cluster.plan_by(pack(HIGH).exactly()).moves.len(), 1);

@@ -57,6 +57,17 @@ fn a_pod_that_fits_by_usage_but_not_by_requests_stays() {
 }
 
 #[test]
+fn a_node_whose_pods_need_not_leave_is_not_in_use() {
+    let modes = "evictionModes: [OnlyThresholdingResources], thresholds";
+    let policy = packing(&BY_USAGE.replace("thresholds", modes));
+    let cluster = "node n1\n idle memory=10Mi\nnode n2\n api cpu=4 uses=3 image=a";
+    assert_snapshot!(
+        text(&Cluster::parse(cluster).plan_by(policy)),
+        @"default: no node can be emptied now; nodes in use: 1, all needed by cpu usage"
+    );
+}
+
+#[test]
 fn a_node_of_the_control_plane_is_not_emptied_because_no_autoscaler_removes_it() {
     let plan = |labels: &str| {
         let pods = "web*2 cpu=1500m uses=200m\nnode n2\n api*2 cpu=2 uses=2";
@@ -134,7 +145,7 @@ fn no_node_is_filled_above_the_target_of_another_strategy() {
     assert_snapshot!(beside_low("actual", cluster), @"
     keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 62%, above \
         the target of 60%
-    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+    default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
     default: no node that takes part is above its target
     ");
 }
@@ -145,7 +156,7 @@ fn no_node_is_filled_above_the_target_of_another_strategy_by_requests() {
     assert_snapshot!(beside_low("requests", cluster), @"
     keep web-1 on n1: its replacement could land on n2, where cpu requests would reach 62%, above \
         the target of 60%
-    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+    default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
     default: no node that takes part is above its target
     ");
 }
@@ -175,7 +186,7 @@ fn a_node_without_metrics_is_neither_emptied_nor_filled() {
         text(&plan),
         @"
         keep web-1 on n1: its replacement could land on n2, whose usage is unknown
-        default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+        default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
         "
     );
 }
@@ -226,7 +237,7 @@ fn with_a_scheduler_that_spreads_nothing_moves_and_the_plan_says_why() {
         @"
         keep web-1 on n1: its replacement would return to n1: the free nodes are no better by \
             requests, and the scheduler does not see usage
-        default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+        default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
         "
     );
 }
@@ -240,7 +251,7 @@ fn replicas_that_the_scheduler_spreads_by_default_would_return() {
     keep web-1 on n1: its node is emptied completely or not at all, and web-2 has to stay
     keep web-2 on n1: its replacement would return to n1: the default topology spread of its \
         scheduler outweighs the free nodes
-    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+    default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
     ");
 }
 
@@ -253,7 +264,7 @@ fn a_pod_that_a_budget_protects_keeps_its_node_from_being_emptied() {
     assert_snapshot!(text(&plan), @"
     keep shop-1 on n1: PodDisruptionBudget shop allows no disruption now
     keep web-1 on n1: its node is emptied completely or not at all, and shop-1 has to stay
-    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+    default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
     ");
 }
 
@@ -304,20 +315,20 @@ fn a_pod_that_may_never_be_evicted_keeps_its_node_from_being_emptied() {
     keep alone-1 on n1: no controller would recreate it
     keep web-1 on n1: its node is emptied completely or not at all, and alone-1 has to stay
     keep web-2 on n1: its node is emptied completely or not at all, and alone-1 has to stay
-    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+    default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
     ");
     assert_snapshot!(text(&beside("single")), @"
     keep single-1 on n1: its workload has 1 of the 2 replicas that the policy requires
     keep web-1 on n1: its node is emptied completely or not at all, and single-1 has to stay
     keep web-2 on n1: its node is emptied completely or not at all, and single-1 has to stay
-    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+    default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
     ");
     assert_snapshot!(text(&beside("cache*2 emptydir")), @"
     keep cache-1 on n1: its emptyDir or hostPath data would be lost
     keep cache-2 on n1: its emptyDir or hostPath data would be lost
     keep web-1 on n1: its node is emptied completely or not at all, and cache-1 has to stay
     keep web-2 on n1: its node is emptied completely or not at all, and cache-1 has to stay
-    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+    default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
     ");
 }
 
@@ -329,7 +340,7 @@ fn a_node_whose_pods_all_have_to_stay_has_a_reason_for_each() {
     assert_snapshot!(text(&plan), @"
     keep alone-1 on n1: no controller would recreate it
     keep single-1 on n1: its workload has 1 of the 2 replicas that the policy requires
-    default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+    default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
     ");
 }
 
@@ -352,6 +363,19 @@ fn pods_that_may_go_later_and_daemon_pods_do_not_keep_a_node_from_being_emptied(
 mod steered {
     use super::*;
 
+    /// n1 is fuller than n2, but n2 stays in any case.
+    #[test]
+    fn an_underused_node_that_stays_takes_the_pods_of_others() {
+        let moved_beside = |second: &str| {
+            let first = "node n1 taint=evenkeel.io/steer=emptying:PreferNoSchedule";
+            let cluster = format!("{first}\n web*2 cpu=1 uses=200m\n{second}");
+            Cluster::parse(&cluster).plan(BY_USAGE).moves.len()
+        };
+        assert_eq!(moved_beside("node n2\n alone cpu=100m uses=100m bare"), 2);
+        assert_eq!(moved_beside("node n2 no-scale-down"), 2);
+        assert_eq!(moved_beside("node n2"), 0);
+    }
+
     #[test]
     fn pods_of_a_node_that_is_emptied_do_not_go_to_an_empty_node() {
         let cluster = "
@@ -368,7 +392,7 @@ mod steered {
             nothing: n2 is to be emptied or to stay empty itself
         keep web-2 on n1: its replacement could land on n2, where the move would improve \
             nothing: n2 is to be emptied or to stay empty itself
-        default: no node can be emptied now; nodes in use: 2, and 1 would do by cpu usage
+        default: no node can be emptied now; nodes in use: 2, at least 1 needed by cpu usage
         ");
     }
 }

@@ -461,7 +461,7 @@ fn steer_reasons() -> Vec<SteerReason> {
         SteerReason::Emptying,
         SteerReason::Empty,
         SteerReason::Full,
-        SteerReason::Enough(3),
+        SteerReason::Enough { most: 3, of: 4 },
         SteerReason::Cooled,
         SteerReason::NotEmptied,
         SteerReason::Needed("n1".to_owned()),

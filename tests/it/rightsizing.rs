@@ -75,6 +75,15 @@ fn a_suggestion_never_exceeds_the_limit() {
 }
 
 #[test]
+fn no_suggestion_exceeds_the_largest_node() {
+    let cluster = "node n1 cpu=2\nnode n2 cpu=4\n db cpu=2 memory=1Gi uses=3700m/1Gi";
+    assert_snapshot!(
+        said(&Cluster::parse(cluster).plan(EVEN)),
+        @"default/Deployment/db 1 of 1 pods; cpu too_low 2 → 4, uses 3700m, wrong by 2 (33%)"
+    );
+}
+
+#[test]
 fn what_init_containers_and_the_runtime_class_reserve_is_not_too_much() {
     let cluster = Cluster::parse(
         "node n1

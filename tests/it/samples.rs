@@ -364,16 +364,16 @@ fn a_clock_that_was_ahead_and_is_right_again_counts_at_once() {
     assert!(!class(&engine.decide(&snapshot, later), "n1").contains("left alone"));
 }
 
-/// A workload whose container was killed at this limit, and uses 300Mi.
-fn killed(limit: &str, last_state: &Value, ready: &str) -> Plan {
+/// A workload whose containers were killed at these limits, and use 300Mi.
+fn killed(limits: [&str; 2], last_state: &Value, ready: &str) -> Plan {
     let mut all = vec![node("n1"), node("n2"), uses("n1", "1300m"), uses("n2", "100m")];
-    let resources = json!({"requests": {"cpu": "800m", "memory": "1Gi"},
-        "limits": {"memory": limit}});
-    let containers = json!([{"name": "main", "image": "i", "resources": resources}]);
     let mut status = running("main");
     status["restartCount"] = json!(300);
     status["lastState"] = last_state.clone();
-    for name in ["web-0", "web-1"] {
+    for (name, limit) in ["web-0", "web-1"].into_iter().zip(limits) {
+        let resources = json!({"requests": {"cpu": "800m", "memory": "1Gi"},
+            "limits": {"memory": limit}});
+        let containers = json!([{"name": "main", "image": "i", "resources": resources}]);
         let status = json!({"containerStatuses": [status]});
         let mut pod = pod(name, &containers, &status);
         pod["status"]["conditions"][0]["status"] = json!(ready);
@@ -392,15 +392,17 @@ fn memory(plan: &Plan) -> Option<String> {
 fn no_recommendation_is_below_the_memory_at_which_a_container_was_killed() {
     let oom = json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}});
     let other = json!({"terminated": {"exitCode": 1, "reason": "Error"}});
-    assert_eq!(memory(&killed("1Gi", &other, "True")).unwrap(), "128Mi");
-    assert_eq!(memory(&killed("1Gi", &oom, "True")), None);
-    assert_eq!(memory(&killed("2Gi", &oom, "True")).unwrap(), "2Gi");
+    assert_eq!(memory(&killed(["1Gi"; 2], &other, "True")).unwrap(), "128Mi");
+    assert_eq!(memory(&killed(["1Gi"; 2], &oom, "True")), None);
+    assert_eq!(memory(&killed(["2Gi"; 2], &oom, "True")).unwrap(), "2Gi");
+    // The newest pod has a lower limit than the older one.
+    assert_eq!(memory(&killed(["4Gi", "1Gi"], &oom, "True")), None);
 }
 
 #[test]
 fn pods_that_do_not_run_recommend_nothing() {
     let error = json!({"terminated": {"exitCode": 1, "reason": "Error"}});
-    assert!(killed("1Gi", &error, "False").rightsizing.is_empty());
+    assert!(killed(["1Gi"; 2], &error, "False").rightsizing.is_empty());
     // The Ready condition of a pod may be older than the status of its containers.
     let mut all = vec![node("n1"), node("n2"), uses("n1", "1300m"), uses("n2", "100m")];
     for name in ["web-0", "web-1"] {

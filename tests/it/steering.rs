@@ -248,16 +248,64 @@ fn the_hottest_nodes_come_first_and_never_all_nodes_are_tainted() {
     // Two of five nodes. n1 already has the taint, which does not wander to a hotter node.
     assert_snapshot!(of(&cluster, &most("40%")), @"
     n1 keep hot: cpu 69% is above the target 50%: new pods should land elsewhere
-    n2 withhold hot: 2 nodes have the taint already, the most that steering.maxNodes allows
+    n2 withhold hot: 2 of 5 nodes have the taint already, the most that steering.maxNodes allows
     n3 add hot: cpu 90% is above the target 50%: new pods should land elsewhere
-    n4 withhold hot: 2 nodes have the taint already, the most that steering.maxNodes allows
+    n4 withhold hot: 2 of 5 nodes have the taint already, the most that steering.maxNodes allows
     ");
     // A share below one node allows one node.
     assert!(of(&cluster, &most("1%")).starts_with("n1 keep hot"), "{}", of(&cluster, &most("1%")));
     assert_snapshot!(
         of(&cluster, &most("0")).lines().next().unwrap(),
-        @"n1 remove : 0 nodes have the taint already, the most that steering.maxNodes allows"
+        @"n1 remove : 0 of 5 nodes have the taint already, the most that steering.maxNodes allows"
     );
+}
+
+/// n2 to n5 use 38 %, 39 %, 46 % and 40 %.
+#[test]
+fn the_taint_of_a_warm_node_moves_to_a_clearly_warmer_one() {
+    let cluster = format!(
+        "
+        node n1
+          web*6 cpu=100m uses=1
+        node n2 {HOT_TAINT}
+          web*4 cpu=100m uses=760m
+        node n3 {HOT_TAINT}
+          web*4 cpu=100m uses=780m
+        node n4
+          web*4 cpu=100m uses=920m
+        node n5
+          web*4 cpu=100m uses=800m
+        "
+    );
+    assert_snapshot!(of(&cluster, &hot().replace("maxNodes: none", "maxNodes: 3")), @"
+    n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
+    n2 remove : 3 of 5 nodes have the taint already, the most that steering.maxNodes allows
+    n3 keep hot: the node was hot, and cpu 39% is still above 32%
+    n4 add hot: other nodes are hot, and cpu 46% is above 38%
+    n5 withhold hot: 3 of 5 nodes have the taint already, the most that steering.maxNodes allows
+    ");
+}
+
+#[test]
+fn warm_nodes_are_tainted_in_pools_with_a_hot_node_and_never_all_of_them() {
+    let mut cluster = "node a1 labels=pool:a\n web*6 cpu=100m uses=1\n".to_owned();
+    for (node, uses) in [("a2", 800), ("a3", 820), ("a4", 840), ("b1", 840)] {
+        let pool = &node[..1];
+        let _ = writeln!(cluster, "node {node} labels=pool:{pool}\n web*4 cpu=100m uses={uses}m");
+    }
+    for node in 2..10 {
+        let _ = writeln!(cluster, "node b{node} labels=pool:b");
+    }
+    let pools = "nodePools: [{name: a, nodeSelector: pool=a}, {name: b, nodeSelector: pool=b}]";
+    let policy = hot().replace("maxNodes: none", "maxNodes: 80%");
+    let policy =
+        policy.replace("thresholds: {cpu: 30%}", &format!("{pools}, thresholds: {{cpu: 30%}}"));
+    assert_snapshot!(of(&cluster, &policy), @"
+    a1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
+    a2 withhold hot: 3 of 4 nodes have the taint already, the most that steering.maxNodes allows
+    a3 add hot: other nodes are hot, and cpu 41% is above 38%
+    a4 add hot: other nodes are hot, and cpu 42% is above 38%
+    ");
 }
 
 #[test]
@@ -306,6 +354,53 @@ fn the_emptiest_nodes_that_can_be_emptied_gain_the_taint() {
     ");
 }
 
+/// Without the taint, a scheduler that spreads would prefer n3 to every other node.
+#[test]
+fn empty_nodes_come_before_nodes_to_be_emptied() {
+    let cluster = format!(
+        "
+        node n1
+          web*6 cpu=1
+        node n2 {EMPTYING_TAINT}
+          web cpu=500m
+        node n3
+        node n4 cordoned {EMPTYING_TAINT}
+        "
+    );
+    let limited = EMPTYING.replace("maxNodes: none", "maxNodes: 1");
+    assert_snapshot!(of(&cluster, &limited), @"
+    n2 remove : 1 of 4 nodes have the taint already, the most that steering.maxNodes allows
+    n3 add emptying: the node is empty and should stay empty until it is removed
+    n4 remove : the node is no longer to be emptied, or takes no new pods anyway
+    ");
+    assert_snapshot!(of(&cluster, EMPTYING), @"
+    n2 keep emptying: the node is to be emptied: new pods should land elsewhere
+    n3 add emptying: the node is empty and should stay empty until it is removed
+    n4 remove : the node is no longer to be emptied, or takes no new pods anyway
+    ");
+}
+
+#[test]
+fn a_node_whose_pods_would_not_land_well_on_the_only_one_with_room_gains_no_taint() {
+    let cluster = |second: &str| {
+        format!(
+            "
+            node n1 labels=pool:a
+              web cpu=500m
+            node n2 {second}
+              api*2 cpu=500m
+              alone cpu=100m bare
+            "
+        )
+    };
+    let policy = EMPTYING.replace("minReplicas: 1", "minReplicas: 1, destinations: pool=a");
+    let open = "labels=pool:a";
+    assert!(of(&cluster(open), &policy).starts_with("n1 add emptying"));
+    assert_eq!(of(&cluster("labels=pool:b"), &policy), "");
+    let leaving = "taint=DeletionCandidateOfClusterAutoscaler:PreferNoSchedule";
+    assert_eq!(of(&cluster(&format!("{open} {leaving}")), &policy), "");
+}
+
 #[test]
 fn a_node_that_cluster_autoscaler_may_not_remove_gains_no_taint() {
     let cluster = "
@@ -345,7 +440,7 @@ fn an_empty_node_is_not_filled_in_order_to_empty_another() {
         "
     );
     assert_snapshot!(of(&cluster, EMPTYING), @"
-    n1 remove : the node is no longer to be emptied
+    n1 remove : the node is no longer to be emptied, or takes no new pods anyway
     n2 add emptying: the node is empty and should stay empty until it is removed
     ");
 }
@@ -502,7 +597,7 @@ fn an_empty_node_keeps_the_taint_and_a_node_in_use_loses_it() {
     );
     assert_snapshot!(of(&cluster, EMPTYING), @"
     n2 keep emptying: the node is empty and should stay empty until it is removed
-    n3 remove : the node is no longer to be emptied
+    n3 remove : the node is no longer to be emptied, or takes no new pods anyway
     ");
 }
 
@@ -526,8 +621,8 @@ fn a_hot_node_whose_pods_find_no_better_place_gets_an_empty_node_back() {
     let stuck = Cluster::parse(&cluster("1")).plan(&both);
     assert_eq!(stuck.moves.len(), 0);
     assert_snapshot!(steering(&stuck), @"
-    n3 remove : pods of the hot node n1 find no better place
-    n4 keep emptying: the node is empty and should stay empty until it is removed
+    n3 keep emptying: the node is empty and should stay empty until it is removed
+    n4 remove : pods of the hot node n1 find no better place
     ");
     let cool = Cluster::parse(&cluster("100m")).plan(&both);
     assert_eq!(cool.moves.len(), 1);
@@ -559,7 +654,7 @@ fn no_taint_of_emptying_goes_while_a_pod_of_a_stateful_set_is_to_land_elsewhere(
     ");
     assert_snapshot!(of(&cluster(""), &policy), @"
     n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere
-    n2 remove : the node is no longer to be emptied
+    n2 remove : the node is no longer to be emptied, or takes no new pods anyway
     n3 remove : the node has room for pods that have to move, or no pod has to move any more
     ");
 }

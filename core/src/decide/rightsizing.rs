@@ -28,6 +28,15 @@ struct MeasuredPod<'s> {
     samples: &'s PodSamples,
 }
 
+/// The allocatable amounts of one resource.
+#[derive(Clone, Copy)]
+struct NodeSizes {
+    /// Of all nodes.
+    whole: Amount,
+    /// Of the largest node. A pod that requests more would never run.
+    largest: Amount,
+}
+
 /// How requests of one resource are recommended.
 #[derive(Clone, Copy)]
 struct ResourceRule {
@@ -70,10 +79,13 @@ const RESOURCES: [ResourceRule; 2] = [
 /// requests.
 pub fn suggest(world: World<'_>, samples: &Samples<'_>) -> Vec<Rightsizing> {
     let nodes = &world.snapshot.nodes;
-    let whole = RESOURCES.map(|rule| nodes.iter().map(|n| n.allocatable[rule.id]).sum());
+    let sizes = RESOURCES.map(|rule| NodeSizes {
+        whole: nodes.iter().map(|n| n.allocatable[rule.id]).sum(),
+        largest: nodes.iter().map(|n| n.allocatable[rule.id]).max().unwrap_or_default(),
+    });
     let groups = world.snapshot.workloads.iter().zip(grouped(world, samples));
     let mut all: Vec<(Ratio, Rightsizing)> = groups
-        .filter_map(|(workload, group)| of_workload(world, workload, &group?, &whole))
+        .filter_map(|(workload, group)| of_workload(world, workload, &group?, &sizes))
         .map(|found| (found.wrong_by(), found))
         .collect();
     all.sort_by(|(wrong_a, a), (wrong_b, b)| {
@@ -107,11 +119,11 @@ fn of_workload(
     world: World<'_>,
     workload: &Workload,
     group: &WorkloadPods<'_, '_>,
-    whole: &[Amount; 2],
+    sizes: &[NodeSizes; 2],
 ) -> Option<Rightsizing> {
     let mut resources = BTreeMap::new();
-    for (rule, whole) in RESOURCES.iter().zip(whole) {
-        if let Some(suggestion) = group.suggest(*rule, &world.policy.rightsizing, *whole) {
+    for (rule, sizes) in RESOURCES.iter().zip(sizes) {
+        if let Some(suggestion) = group.suggest(*rule, &world.policy.rightsizing, *sizes) {
             resources.insert(rule.name, suggestion);
         }
     }
@@ -184,7 +196,7 @@ impl WorkloadPods<'_, '_> {
         &self,
         rule: ResourceRule,
         policy: &RightsizingPolicy,
-        whole: Amount,
+        nodes: NodeSizes,
     ) -> Option<Suggestion> {
         let request = self.newest.requests[rule.id];
         let sizes = &self.newest.sizes;
@@ -192,9 +204,10 @@ impl WorkloadPods<'_, '_> {
         let overhead = value_of(&sizes.overhead, rule.name).unwrap_or_default();
         let init_peak = value_of(&sizes.init_peak, rule.name).unwrap_or_default();
         let fits = suggested(rule, self.covered(rule, policy), policy.headroom).plus(overhead);
-        let suggested = limit.map_or(fits, |limit| fits.min(limit));
+        let most = limit.map_or(nodes.largest, |limit| limit.min(nodes.largest));
+        let suggested = fits.max(self.killed_at(rule.id)).min(most);
         // The scheduler reserves as much for any request of the containers that run now.
-        let suggested = suggested.max(self.killed_at(rule.id)).max(init_peak.plus(overhead));
+        let suggested = suggested.max(init_peak.plus(overhead));
         let direction = direction(request, suggested, policy.tolerance)?;
         let apart = suggested.minus(request).plus(request.minus(suggested));
         let total = Amount::new(apart.get().saturating_mul(u64::from(self.pods)));
@@ -206,7 +219,7 @@ impl WorkloadPods<'_, '_> {
             suggested,
             limit,
             total,
-            wrong_by: total.share_of(whole).unwrap_or_default(),
+            wrong_by: total.share_of(nodes.whole).unwrap_or_default(),
         })
     }
 

@@ -10,37 +10,21 @@
 //! other decision looks at the taints that the nodes have. So a taint that could not be set makes
 //! no decision wrong. Taints are set before the replacements are scheduled. Therefore a node on
 //! which the plan expects replacements gets no taint from that plan.
-//!
-//! While a node is hot, all but the coolest nodes have the taint as well. The scheduler often
-//! prefers these: a node that has just lost pods has the fewest requests. One more pod would make
-//! it hot again.
-//!
-//! A node has cooled when every ratio is at most 65% of its target. The margin keeps a node near
-//! its target from gaining and losing the taint repeatedly. Unlike a waiting time it needs no
-//! memory, so a restart decides the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::Draft;
 use crate::decide::projection::World;
 use crate::decide::scheduler;
-use crate::decide::targets::{self, AboveTarget, part_above};
 use crate::model::plan::{
     Class, Halt, Refusal, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Verdict,
 };
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
-use crate::policy::{HighNodeUtilization, LowNodeUtilization, Policy, Rule};
+use crate::policy::{HighNodeUtilization, LowNodeUtilization, Policy, Rule, Share};
 use crate::values::Ratio;
 
 mod emptying;
-
-/// A node keeps the taint as long as a ratio is above this share of its target. It was chosen on
-/// recorded usage (`tests/traces.sh`): with 80%, a third more pods are evicted, because a node that
-/// was hot often becomes hot again.
-const COOL: f64 = 0.65;
-
-/// A node gets the taint while other nodes are hot if a ratio is above this share of its target.
-const WARM: f64 = 0.75;
+mod hot;
 
 /// A node that should have the taint.
 #[derive(Debug)]
@@ -48,35 +32,40 @@ struct Wish {
     node: NodeId,
     value: SteerValue,
     why: SteerReason,
-    /// The distance above its target, or the ratio of a node that is not hot.
+    /// The distance above its target, or the ratio of a node that is not hot, with a lead for the
+    /// taint that it has.
     distance: Ratio,
 }
 
-/// The order in which nodes get the taint, up to the limit of nodes.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Urgency {
-    /// The node is hot, or pods that left it have no other node yet.
-    Hot,
-    /// It had the taint and has not cooled.
-    Cooling,
-    /// It is not one of the coolest nodes.
-    Warm,
+impl Wish {
+    /// Whether the node is hot, or pods that left it have no other node yet. Such a node has the
+    /// taint even if replacements are expected on it.
+    const fn is_urgent(&self) -> bool {
+        let calm = matches!(self.why, SteerReason::Warm { .. } | SteerReason::Cooling { .. });
+        matches!(self.value, SteerValue::Hot) && !calm
+    }
 }
 
-impl Wish {
-    /// Whether the node should have the taint even if replacements are expected on it.
-    const fn is_urgent(&self) -> bool {
-        matches!(self.value, SteerValue::Hot) && !matches!(self.why, SteerReason::Warm { .. })
+/// A wish that exceeds a limit, and which limit.
+type Withheld = (Wish, SteerReason);
+
+/// The most nodes with the taint, among some nodes.
+struct Limit {
+    most: u32,
+    of: u32,
+}
+
+impl Limit {
+    fn new(share: Option<Share>, nodes: usize) -> Self {
+        let of = u32::try_from(nodes).unwrap_or(u32::MAX);
+        Limit { most: share.map_or(u32::MAX, |share| share.of(of)), of }
     }
 
-    const fn urgency(&self) -> Urgency {
-        if matches!(self.why, SteerReason::Warm { .. }) {
-            Urgency::Warm
-        } else if matches!(self.why, SteerReason::Cooling { .. }) {
-            Urgency::Cooling
-        } else {
-            Urgency::Hot
-        }
+    /// Takes away the last wishes if there are too many beside others.
+    fn withhold(&self, wishes: &mut Vec<Wish>, others: usize) -> Vec<Withheld> {
+        let most = usize::try_from(self.most).unwrap_or(usize::MAX).saturating_sub(others);
+        let rest = wishes.split_off(wishes.len().min(most)).into_iter();
+        rest.map(|wish| (wish, SteerReason::Enough { most: self.most, of: self.of })).collect()
     }
 }
 
@@ -152,22 +141,29 @@ pub fn steer(
     if tainted.is_empty() && !policy.is_on() {
         return Vec::new();
     }
-    let (mut wishes, mut released) = (Vec::new(), BTreeMap::new());
+    let (mut wishes, mut withheld, mut released) = (Vec::new(), Vec::new(), BTreeMap::new());
     if halted.is_none() {
-        wishes = self::wishes(world, verdicts, landings, &tainted, &mut released);
+        wishes = self::wishes(world, verdicts, landings, &tainted, &mut withheld, &mut released);
     }
     let has_taint = |wish: &Wish| value_on(&tainted, wish.node) == Some(wish.value);
     wishes
         .retain(|wish| has_taint(wish) || wish.is_urgent() || !landings.moves.contains(&wish.node));
-    let most = policy.max_nodes.map_or(u32::MAX, |share| share.of(selected(world)));
-    let limit = usize::try_from(most).unwrap_or(usize::MAX);
-    let withheld = wishes.split_off(wishes.len().min(limit));
+    let limit = Limit::new(policy.max_nodes, selected(world));
+    withheld.extend(limit.withhold(&mut wishes, 0));
     let mut steering: BTreeMap<NodeId, (SteerAction, SteerReason)> = BTreeMap::new();
     for (node, has) in &tainted {
         let needed = released.get(node).map(|hot| world.snapshot.node(*hot).name.clone());
         let why = needed.map(SteerReason::Needed);
         let why = why.unwrap_or_else(|| why_not(world, has, halted));
         steering.insert(*node, (SteerAction::Remove, why));
+    }
+    for (Wish { node, value, .. }, why) in withheld {
+        let action = if tainted.contains_key(&node) {
+            SteerAction::Remove
+        } else {
+            SteerAction::Withhold(value)
+        };
+        steering.insert(node, (action, why));
     }
     for wish in wishes {
         let action = if has_taint(&wish) {
@@ -177,27 +173,9 @@ pub fn steer(
         };
         steering.insert(wish.node, (action, wish.why));
     }
-    for Wish { node, value, .. } in withheld {
-        let action = if tainted.contains_key(&node) {
-            SteerAction::Remove
-        } else {
-            SteerAction::Withhold(value)
-        };
-        steering.insert(node, (action, SteerReason::Enough(most)));
-    }
-    named(world.snapshot, steering)
-}
-
-fn named(
-    snapshot: &Snapshot,
-    steering: BTreeMap<NodeId, (SteerAction, SteerReason)>,
-) -> Vec<Steer> {
-    let mut named = Vec::new();
-    for (node, (action, why)) in steering {
-        let node = snapshot.node(node).name.clone();
-        named.push(Steer { node, action, why });
-    }
-    named
+    let name = |node: NodeId| world.snapshot.node(node).name.clone();
+    let steering = steering.into_iter();
+    steering.map(|(node, (action, why))| Steer { node: name(node), action, why }).collect()
 }
 
 /// The removal of every steering taint of the nodes that the policy selects.
@@ -232,43 +210,38 @@ fn value_on(tainted: &TaintedNodes<'_>, node: NodeId) -> Option<SteerValue> {
 }
 
 /// The number of nodes that the policy selects.
-fn selected(world: World<'_>) -> u32 {
+fn selected(world: World<'_>) -> usize {
     let nodes = world.snapshot.nodes.iter();
-    let selected = nodes.filter(|node| world.policy.selects(&node.labels));
-    u32::try_from(selected.count()).unwrap_or(u32::MAX)
+    nodes.filter(|node| world.policy.selects(&node.labels)).count()
 }
 
-/// The nodes that should have the taint: hot nodes first, then full nodes, then nodes to be
+/// The nodes that should have the taint: hot nodes first, then warm ones, full ones and nodes to be
 /// emptied.
 ///
-/// Among the hot nodes, those that have the taint come first, so that it does not wander.
-/// `released` gets the nodes that lose it, each with the hot node that needs them.
+/// `withheld` gets the warm nodes beyond the limit of their pool, and `released` the nodes that
+/// lose the taint, each with the hot node that needs them.
 fn wishes(
     world: World<'_>,
     verdicts: &[Verdict],
     landings: &Landings,
     tainted: &TaintedNodes<'_>,
+    withheld: &mut Vec<Withheld>,
     released: &mut BTreeMap<NodeId, NodeId>,
 ) -> Vec<Wish> {
     let (now, policy) = (Draft::new(world), &world.policy.steering);
     let has = |node: NodeId, value| value_on(tainted, node) == Some(value);
     let mut wishes = Vec::new();
     if policy.hot {
-        wishes = hot(&now, verdicts, |node| has(node, SteerValue::Hot));
+        let has_taint = |node| has(node, SteerValue::Hot);
+        wishes = hot::hot(&now, verdicts, has_taint);
+        hot::add_warm(&now, &mut wishes, &landings.moves, has_taint, withheld);
     }
     let (unlanded_hot, unlanded): (Vec<Wish>, Vec<Wish>) =
         unlanded(world, landings, tainted).partition(|wish| wish.value == SteerValue::Hot);
     add(&mut wishes, unlanded_hot);
-    wishes.sort_by(|a, b| {
-        let kept = has(b.node, SteerValue::Hot).cmp(&has(a.node, SteerValue::Hot));
-        a.urgency()
-            .cmp(&b.urgency())
-            .then(kept)
-            .then(b.distance.order(a.distance))
-            .then(a.node.cmp(&b.node))
-    });
+    sort(&mut wishes);
     if policy.emptying {
-        let chosen = emptying::choose(&now, verdicts, landings, has, released);
+        let chosen = emptying::choose(&now, landings, has, released);
         let distance = Ratio::ZERO;
         let chosen = chosen.into_iter();
         let chosen = chosen.map(|(node, value, why)| Wish { node, value, why, distance });
@@ -277,36 +250,18 @@ fn wishes(
     wishes
 }
 
+/// Sorts wishes for hot and warm nodes by urgency and distance.
+fn sort(wishes: &mut [Wish]) {
+    wishes.sort_by(|a, b| {
+        let by_urgency = b.is_urgent().cmp(&a.is_urgent());
+        by_urgency.then(b.distance.order(a.distance)).then(a.node.cmp(&b.node))
+    });
+}
+
 /// Adds wishes for the nodes that have none yet.
 fn add(wishes: &mut Vec<Wish>, more: impl IntoIterator<Item = Wish>) {
     let taken: BTreeSet<NodeId> = wishes.iter().map(|wish| wish.node).collect();
     wishes.extend(more.into_iter().filter(|wish| !taken.contains(&wish.node)));
-}
-
-/// Nodes that have been hot for long enough, and nodes with the taint that have not cooled.
-fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool) -> Vec<Wish> {
-    let snapshot = now.world.snapshot;
-    let mut reasons = BTreeMap::new();
-    if verdicts.iter().any(|verdict| verdict.class.is_hot()) {
-        reasons = above(now, WARM, |node| !has_taint(node), warm);
-    }
-    reasons.extend(above(now, COOL, &has_taint, cooling));
-    for verdict in verdicts {
-        if let Class::Hot { resource, ratio, target, .. } = &verdict.class
-            && let Some(node) = snapshot.find_node(&verdict.node)
-        {
-            let why =
-                SteerReason::Hot { resource: resource.clone(), ratio: *ratio, target: *target };
-            reasons.insert(node, (why, part_above(*ratio, *target)));
-        }
-    }
-    let wishes = reasons.into_iter().map(|(node, (why, distance))| Wish {
-        node,
-        value: SteerValue::Hot,
-        why,
-        distance,
-    });
-    wishes.collect()
 }
 
 /// Nodes that keep their taint until the replacements that should not land there have a node.
@@ -322,7 +277,7 @@ fn unlanded(
         let waits = || world.ledger.has_unplaced_replacement(snapshot, name);
         let keeps = has.unsure.is_none() && (landings.in_turn || waits());
         let why = SteerReason::Unlanded;
-        keeps.then_some(Wish { node: *node, value, why, distance: Ratio::ZERO })
+        keeps.then_some(Wish { node: *node, value, why, distance: Ratio::ONE })
     };
     tainted.iter().filter_map(keeps)
 }
@@ -335,30 +290,6 @@ fn is_asked(world: World<'_>, value: SteerValue) -> bool {
         }
         SteerValue::Emptying | SteerValue::Full => world.policy.steering.emptying,
     }
-}
-
-/// The node is too warm for replacements.
-const fn warm(resource: String, warm: AboveTarget) -> SteerReason {
-    SteerReason::Warm { resource, ratio: warm.ratio, limit: warm.target }
-}
-
-/// The node has the taint and has not cooled.
-const fn cooling(resource: String, warm: AboveTarget) -> SteerReason {
-    SteerReason::Cooling { resource, ratio: warm.ratio, cool: warm.target }
-}
-
-/// The nodes above this share of a target that count, each with the reason for its taint. The ratio
-/// decides which come first.
-fn above(
-    now: &Draft<'_>,
-    share: f64,
-    counts: impl Fn(NodeId) -> bool,
-    why: fn(String, AboveTarget) -> SteerReason,
-) -> BTreeMap<NodeId, (SteerReason, Ratio)> {
-    let rules = now.world.policy.low_node_utilization();
-    let above = rules.flat_map(|rule| targets::above_share(now, rule, share));
-    let above = above.filter(|(node, _)| counts(*node));
-    above.map(|(node, warm)| (node, (why(warm.name(now), warm), warm.ratio))).collect()
 }
 
 /// Whether a node of this class is not touched.

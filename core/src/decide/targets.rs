@@ -10,5 +10,5 @@ mod pool;
 pub use above::{AboveTarget, furthest_above, load_above, part_above};
 pub use eligible::{absent, fit, judged, unfit};
 pub use excess::{ResourceExcess, whole};
-pub use nodes::{above_share, classify};
+pub use nodes::classify;
 pub use pool::{PoolInForce, ResourceRatios, in_force, least_targets};

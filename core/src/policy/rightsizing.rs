@@ -46,7 +46,7 @@ pub(super) fn rightsizing() -> Section<RightsizingPolicy> {
     .field("headroom", percent(), |r| &mut r.headroom)
     .help(
         "The margin added to that. The sum is rounded up to 10m and 16Mi, and never exceeds the \
-            pod's limit.",
+            pod's limit or the largest node.",
     )
     .field("tolerance", percent(), |r| &mut r.tolerance)
     .help(

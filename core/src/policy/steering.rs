@@ -42,7 +42,7 @@ pub(super) fn steering() -> Section<Steering> {
     .help(
         "Taint nodes that have been above a target of lowNodeUtilization for `sustainedFor`, until \
             they are at or below 65% of their targets. While a node is hot, also taint the nodes \
-            above 75% of a target, so that replacements land on the coolest nodes.",
+            of its pool above 75% of a target, so that replacements land on the coolest nodes.",
     )
     .field("taintEmptying", boolean(), |s| &mut s.emptying)
     .help(
@@ -54,7 +54,9 @@ pub(super) fn steering() -> Section<Steering> {
     .field("maxNodes", share(), |s| &mut s.max_nodes)
     .help(
         "The most nodes that are tainted: a number, or a percentage of the nodes, rounded down but \
-         at least one. `none` means no limit.",
+         at least one. It also limits hot and warm nodes in each pool, of which the coolest stay \
+         open. Empty nodes come before nodes to be emptied: a scheduler that spreads prefers an \
+         empty node without the taint, so that no other is emptied. `none` means no limit.",
     )
     .check(|f, s| check_limit(f, s))
 }

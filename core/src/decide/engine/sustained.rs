@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::decide::projection::{HotSince, Projection};
-use crate::decide::targets::above_share;
+use crate::decide::targets::in_force;
 use crate::model::snapshot::NodeId;
 use crate::policy::{LowNodeUtilization, Strategy};
 
@@ -47,8 +47,10 @@ impl Engine {
             let mut hot = Vec::new();
             for (position, strategy) in self.policy.strategies.iter().enumerate() {
                 if let Some(rule) = LowNodeUtilization::of(&strategy.rule) {
-                    let above = above_share(&projection, rule, 1.0).into_keys();
-                    hot.extend(above.map(|node| (position, node)));
+                    for pool in in_force(&projection, rule) {
+                        let is_hot = |n: &&NodeId| pool.furthest_above(&projection, **n).is_some();
+                        hot.extend(pool.nodes.iter().filter(is_hot).map(|node| (position, *node)));
+                    }
                 }
             }
             hot

@@ -2,9 +2,10 @@
 //!
 //! A node is emptied only as a whole, because half an emptied node saves nothing. Every pod must be
 //! evictable, except those that every node has, and every replacement must be expected on a node
-//! that stays. The emptiest nodes are tried first. Their pods go to nodes in use, or at least to
-//! fuller nodes. A scheduler that packs (`MostAllocated`) places replacements there. One that
-//! spreads would place them on the emptied node, which the forecast shows.
+//! that stays. The emptiest nodes are tried first. Their pods go to nodes in use, to nodes that
+//! cannot be emptied, or at least to fuller nodes. A scheduler that packs (`MostAllocated`) places
+//! replacements there. One that spreads would place them on the emptied node, which the forecast
+//! shows.
 //!
 //! The purpose and the thresholds are those of descheduler's `HighNodeUtilization`.
 //! cluster-autoscaler removes emptied nodes: a node that it may not remove is not emptied, and a
@@ -16,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::model::plan::{Class, Idle, NotSelected, Reason};
-use crate::model::snapshot::facts::{NotSafeToEvict, Role};
-use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::model::snapshot::facts::NotSafeToEvict;
+use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{HighNodeUtilization, Rule};
 use crate::values::{Ratio, ResourceId};
 
@@ -29,9 +30,8 @@ use search::Search;
 
 mod bound;
 mod emptying;
-mod nodes;
-pub mod room;
-mod rule;
+pub mod nodes;
+pub mod rule;
 mod search;
 
 /// One cycle of the strategy.
@@ -61,6 +61,9 @@ impl<'w> HighNodeUtilizationRun<'w> {
     ) -> Self {
         let emptying = EmptyingRule::new(draft, position, rule);
         let classes = nodes::classify(draft, &emptying);
+        for (node, class) in &classes {
+            draft.add_verdict(HighNodeUtilization::NAME, *node, class.clone());
+        }
         let initial = EmptyingNodes::new(draft, &emptying, &classes);
         let mut nodes = initial.clone();
         let idle = nodes.idle(rule);
@@ -155,7 +158,7 @@ const CONTROL_PLANE: [&str; 2] =
 /// cluster-autoscaler does not ask the pods that every node has (`simulator/drainability/rules` in
 /// kubernetes/autoscaler). Karpenter asks every pod that runs (`ValidatePodsDisruptable` in
 /// `pkg/controllers/state/statenode.go` of kubernetes-sigs/karpenter).
-pub fn unremovable(draft: &Draft<'_>, node: NodeId, leaving: &[PodId]) -> Option<String> {
+fn unremovable(draft: &Draft<'_>, node: NodeId, leaving: &[PodId]) -> Option<String> {
     let snapshot = draft.world.snapshot;
     if let Some(annotation) = snapshot.node(node).unremovable {
         return Some(format!("the node has the annotation {annotation}: true"));
@@ -181,30 +184,11 @@ pub fn unremovable(draft: &Draft<'_>, node: NodeId, leaving: &[PodId]) -> Option
 
 /// Whether a node counts as empty despite this pod: every node has such a pod, or the pod has ended
 /// or is terminating.
-pub fn goes_with_its_node(pod: &Pod) -> bool {
+fn goes_with_its_node(pod: &Pod) -> bool {
     let of_the_node = pod.annotations.mirror
         || pod.annotations.static_pod
         || pod.owners.iter().any(|o| o.kind == "DaemonSet");
     of_the_node || !pod.stays()
-}
-
-/// Whether a pod stays on an emptied node because it requests none of the resources that have a
-/// threshold.
-pub fn requests_nothing(rule: &HighNodeUtilization, pod: &Pod) -> bool {
-    let containers = pod.containers.iter().filter(|c| c.role != Role::Ephemeral);
-    let mut requested = containers.flat_map(|c| &c.requested);
-    let has_threshold = |name| rule.thresholds.iter().any(|(threshold, _)| threshold == name);
-    rule.only_thresholding_resources && !requested.any(has_threshold)
-}
-
-/// Whether a pod has to leave a node that is emptied.
-pub fn has_to_leave(rule: &HighNodeUtilization, pod: &Pod) -> bool {
-    !goes_with_its_node(pod) && !requests_nothing(rule, pod)
-}
-
-/// Whether no pod has to leave a node before it counts as empty.
-pub fn is_empty(snapshot: &Snapshot, node: NodeId) -> bool {
-    snapshot.node(node).pods.iter().all(|pod| goes_with_its_node(snapshot.pod(*pod)))
 }
 
 impl HighNodeUtilization {

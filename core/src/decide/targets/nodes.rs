@@ -8,11 +8,10 @@ use crate::decide::projection::Projection;
 use crate::model::plan::Class;
 use crate::model::snapshot::NodeId;
 use crate::policy::{Basis, LowNodeUtilization};
-use crate::values::{Ratio, ResourceId};
+use crate::values::ResourceId;
 
-use super::above::{AboveTarget, furthest_above};
 use super::eligible::unfit;
-use super::pool::{PoolInForce, in_force};
+use super::pool::PoolInForce;
 
 /// The class of every node of the cluster.
 pub fn classify(
@@ -85,25 +84,4 @@ fn outside(projection: &Projection<'_>, rule: &LowNodeUtilization, node: NodeId)
     pool.map_or(Class::NotSelected, |pool| {
         Class::Lacks(pool.targets.iter().map(|(name, _)| name.to_owned()).collect())
     })
-}
-
-/// The nodes above this share of a target of the rule now, even if not for long enough yet, each
-/// with the resource that is furthest above it. The targets of the result are those shares.
-pub fn above_share(
-    projection: &Projection<'_>,
-    rule: &LowNodeUtilization,
-    share: f64,
-) -> BTreeMap<NodeId, AboveTarget> {
-    let mut above = BTreeMap::new();
-    for pool in in_force(projection, rule) {
-        let targets = pool.targets.iter();
-        let shares: Vec<(ResourceId, Ratio)> = targets
-            .filter_map(|(r, target)| Some((*r, Ratio::new(target.get() * share)?)))
-            .collect();
-        for node in pool.nodes {
-            let worst = furthest_above(projection, node, rule.basis, &shares);
-            above.extend(worst.map(|worst| (node, worst)));
-        }
-    }
-    above
 }

@@ -140,6 +140,12 @@ impl PoolInForce {
         furthest_above(projection, node, self.basis, &self.targets)
     }
 
+    /// This share of each target.
+    pub fn share_of_targets(&self, share: f64) -> Vec<(ResourceId, Ratio)> {
+        let targets = self.targets.iter();
+        targets.filter_map(|(r, target)| Some((*r, Ratio::new(target.get() * share)?))).collect()
+    }
+
     /// The resources in which a node exceeds its targets without these pods, the worst first.
     pub fn excess(
         &self,

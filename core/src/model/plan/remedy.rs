@@ -106,7 +106,7 @@ impl Idle {
             Idle::NothingUnderused => "nothing, or raise `thresholds`".to_owned(),
             Idle::NothingToEmpty { .. } => {
                 "the refusals of their pods say why the other nodes stay (`plan`, `explain node`); \
-                 where they would land on full nodes, set `steering.taintEmptying`"
+                 where they would land on full nodes, `steering.taintEmptying` has to be set"
                     .to_owned()
             }
             Idle::SearchUnfinished { .. } => "nothing: later cycles try the others".to_owned(),

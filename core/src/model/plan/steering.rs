@@ -150,14 +150,19 @@ pub enum SteerReason {
     /// The node has no room by usage for a pod that has to move, but room by requests.
     #[error("the pods that have to move fit by requests, but their usage does not")]
     Full,
-    /// This many nodes have the taint already, and the policy allows no more.
-    #[error("{0} nodes have the taint already, the most that steering.maxNodes allows")]
-    Enough(u32),
+    /// As many nodes have the taint as the policy allows in the cluster or in a pool.
+    #[error("{most} of {of} nodes have the taint already, the most that steering.maxNodes allows")]
+    Enough {
+        /// The most nodes with the taint.
+        most: u32,
+        /// The nodes of the cluster or of the pool.
+        of: u32,
+    },
     /// The node has cooled.
     #[error("the node has cooled")]
     Cooled,
-    /// The node is no longer to be emptied.
-    #[error("the node is no longer to be emptied")]
+    /// The node is no longer to be emptied, or needs no taint for it.
+    #[error("the node is no longer to be emptied, or takes no new pods anyway")]
     NotEmptied,
     /// The pods of this hot node find no better place.
     #[error("pods of the hot node {0} find no better place")]
@@ -208,7 +213,9 @@ impl SteerReason {
     /// Returns the change that would add or remove the taint; `None` if nothing is wrong.
     pub fn remedy(&self) -> Option<String> {
         match self {
-            SteerReason::Enough(most) => Some(format!("set `steering.maxNodes` above {most}")),
+            SteerReason::Enough { most, .. } => {
+                Some(format!("set `steering.maxNodes` above {most}"))
+            }
             SteerReason::NotAsked => Some("set `steering` in the policy".to_owned()),
             SteerReason::NotPermitted => {
                 Some("apply deploy/base/steering.yaml, which grants the permission".to_owned())

@@ -197,7 +197,7 @@ pub enum Idle {
     /// No node can be emptied, or only later.
     #[error(
         "no node can be emptied now; nodes in use: {in_use}, {} by {resource} {}",
-        if in_use <= needed { "all needed".to_owned() } else { format!("and {needed} would do") },
+        if in_use <= needed { "all needed".to_owned() } else { format!("at least {needed} needed") },
         basis.weighed()
     )]
     NothingToEmpty {

@@ -9,7 +9,6 @@ use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
 use super::rule::EmptyingRule;
-use super::{goes_with_its_node, is_empty};
 
 /// The nodes in use, and how many of them would do: none is filled above a ceiling by usage, and
 /// none above its size by requests. No placement needs fewer nodes, and the best one may need more.
@@ -31,23 +30,24 @@ pub(super) fn in_use(
     let by_requests = by_requests.map(|r| (r, Ratio::ONE, Basis::Requests));
     let mut bound = (0, ResourceId::CPU, Basis::Requests);
     for (resource, most, basis) in by_usage.chain(by_requests) {
-        let needed = needed(draft, &nodes, resource, most, basis);
+        let needed = needed(draft, rule, &nodes, resource, most, basis);
         if needed > bound.0 {
             bound = (needed, resource, basis);
         }
     }
     let (needed, resource, basis) = bound;
     Idle::NothingToEmpty {
-        in_use: nodes.iter().filter(|n| !is_empty(snapshot, **n)).count(),
+        in_use: nodes.iter().filter(|n| !rule.is_empty(draft, **n)).count(),
         needed,
         resource: snapshot.resources.name(resource).to_owned(),
         basis,
     }
 }
 
-/// The fewest nodes with room for every pod that does not go with its node, by one resource.
+/// The fewest nodes with room for every pod that would have to leave, by one resource.
 fn needed(
     draft: &Draft<'_>,
+    rule: &EmptyingRule<'_>,
     nodes: &[NodeId],
     resource: ResourceId,
     most: Ratio,
@@ -56,7 +56,7 @@ fn needed(
     let snapshot = draft.world.snapshot;
     let moving = |node: NodeId| -> Amount {
         let pods = draft.pods_on(node);
-        let pods = pods.filter(|pod| !goes_with_its_node(snapshot.pod(*pod)));
+        let pods = pods.filter(|pod| rule.has_to_leave(snapshot.pod(*pod)));
         pods.filter_map(|pod| draft.weight(pod, resource, basis)).sum()
     };
     let mut left: Amount = nodes.iter().map(|node| moving(*node)).sum();

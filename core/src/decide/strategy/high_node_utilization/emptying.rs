@@ -94,13 +94,7 @@ impl EmptyingRule<'_> {
     ) -> Result<Emptied<'d>, Refusals> {
         let snapshot = ahead.world.snapshot;
         let counted = |pod: PodId| self.counted(pod);
-        let (mut pods, held) = self.pods(ahead, source);
-        // Large pods first, because small ones fit into the remaining gaps. Replacements that are
-        // created in turn come last.
-        pods.sort_by_cached_key(|p| {
-            let last = scheduler::in_turn(snapshot, snapshot.pod(*p));
-            (last, Reverse(self.size(ahead, source, *p)), *p)
-        });
+        let (pods, held) = self.pods(ahead, source);
         let refused = |first: PodId, why: Refusal| {
             let not_alone = Stop::NotAlone(snapshot.pod(first).name.clone());
             let others = pods.iter().filter(|pod| **pod != first);
@@ -118,8 +112,7 @@ impl EmptyingRule<'_> {
             return Err(pods.iter().map(|p| (counted(*p), why.clone())).collect());
         }
         let destinations = nodes.destinations(ahead, source);
-        let (limits, reason) = (self.limits(&destinations), self.reason(ahead, source));
-        let candidates = pods.iter().map(|pod| self.candidate(*pod, &reason, &limits));
+        let candidates = self.candidates(ahead, source, &pods, &destinations);
         let (after, moves, mut waiting) = land_all(ahead, candidates, search);
         let may_wait = |(_, why): &(Candidate, Refusal)| {
             is_steered(ahead, source) && why.lies_in_the_landing()
@@ -130,7 +123,7 @@ impl EmptyingRule<'_> {
         }
         let (mut after, moves) = in_eviction_order(ahead, moves, after, search);
         for (candidate, why) in &waiting {
-            if !self.reserve(&mut after, candidate.pod, &destinations) {
+            if self.place(candidate, &mut after, &destinations).is_none() {
                 return Err(refused(candidate.pod, why.clone()));
             }
         }
@@ -157,17 +150,37 @@ impl EmptyingRule<'_> {
         }
     }
 
+    /// These pods of a node as candidates for these destinations.
+    pub fn candidates(
+        &self,
+        ahead: &Draft<'_>,
+        source: NodeId,
+        pods: &[PodId],
+        destinations: &[NodeId],
+    ) -> Vec<Candidate> {
+        let (limits, reason) = (self.limits(destinations), self.reason(ahead, source));
+        pods.iter().map(|pod| self.candidate(*pod, &reason, &limits)).collect()
+    }
+
     /// The pods that have to leave a node before it is empty, and those that may not leave, with
     /// the reasons.
-    fn pods(&self, ahead: &Draft<'_>, source: NodeId) -> (Vec<PodId>, Vec<(PodId, Refusal)>) {
+    ///
+    /// Large pods come first, because small ones fit into the remaining gaps, and replacements that
+    /// are created in turn last.
+    pub fn pods(&self, ahead: &Draft<'_>, source: NodeId) -> (Vec<PodId>, Vec<(PodId, Refusal)>) {
+        let snapshot = ahead.world.snapshot;
         let (mut leaving, mut held) = (Vec::new(), Vec::new());
-        for &pod in &ahead.world.snapshot.node(source).pods {
+        for &pod in &snapshot.node(source).pods {
             match self.judge(ahead, pod) {
                 Ok(()) => leaving.push(pod),
                 Err(NotSelected::MayNotGo(why)) => held.push((pod, *why)),
                 Err(_) => {}
             }
         }
+        leaving.sort_by_cached_key(|p| {
+            let last = scheduler::in_turn(snapshot, snapshot.pod(*p));
+            (last, Reverse(self.size(ahead, source, *p)), *p)
+        });
         (leaving, held)
     }
 
@@ -186,11 +199,10 @@ impl EmptyingRule<'_> {
 /// stay. Each landing changes where the next pod lands, so those that stay are tried again.
 fn land_all<'d>(
     ahead: &Draft<'d>,
-    candidates: impl Iterator<Item = Candidate>,
+    mut left: Vec<Candidate>,
     search: &mut Search,
 ) -> (Draft<'d>, Vec<Candidate>, Refusals) {
     let (mut after, mut moves) = (ahead.fork(), Vec::new());
-    let mut left: Vec<Candidate> = candidates.collect();
     loop {
         let (tried, mut stay) = (left.len(), Vec::new());
         for candidate in left {

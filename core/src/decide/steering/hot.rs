@@ -1,0 +1,99 @@
+//! Hot nodes, and the nodes that are not cool enough for their pods.
+//!
+//! While a node is hot, all but the coolest nodes of its pool have the taint as well. The scheduler
+//! often prefers these: a node that has just lost pods has the fewest requests. One more pod would
+//! make it hot again.
+//!
+//! A node has cooled when every ratio is at most 65% of its target. The margin keeps a node near
+//! its target from gaining and losing the taint repeatedly. Unlike a waiting time it needs no
+//! memory, so a restart decides the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::decide::draft::Draft;
+use crate::decide::targets::{AboveTarget, furthest_above, in_force, part_above};
+use crate::model::plan::{Class, SteerReason, SteerValue, Verdict};
+use crate::model::snapshot::NodeId;
+use crate::values::Ratio;
+
+use super::{Limit, Wish, Withheld, sort};
+
+/// A node keeps the taint as long as a ratio is above this share of its target. It was chosen on
+/// recorded usage (`tests/traces.sh`): with 80%, a third more pods are evicted, because a node that
+/// was hot often becomes hot again.
+const COOL: f64 = 0.65;
+
+/// A node gets the taint while other nodes are hot if a ratio is above this share of its target.
+const WARM: f64 = 0.75;
+
+/// A node without the taint has to be warmer by this ratio to get that of another node, so that
+/// taints do not wander.
+const AHEAD: f64 = 0.05;
+
+/// Nodes that have been hot for long enough. One that has the taint keeps it before hotter ones.
+pub(super) fn hot(
+    now: &Draft<'_>,
+    verdicts: &[Verdict],
+    has_taint: impl Fn(NodeId) -> bool,
+) -> Vec<Wish> {
+    let mut wishes = BTreeMap::new();
+    for verdict in verdicts {
+        if let Class::Hot { resource, ratio, target, .. } = &verdict.class
+            && let Some(node) = now.world.snapshot.find_node(&verdict.node)
+        {
+            let why =
+                SteerReason::Hot { resource: resource.clone(), ratio: *ratio, target: *target };
+            let lead = if has_taint(node) { Ratio::ONE } else { Ratio::ZERO };
+            let distance = part_above(*ratio, *target).plus(lead);
+            wishes.insert(node, Wish { node, value: SteerValue::Hot, why, distance });
+        }
+    }
+    wishes.into_values().collect()
+}
+
+/// Adds the nodes that are not cool enough for replacements: those with the taint that have not
+/// cooled, and the warm ones of a pool with a hot node. The coolest of a pool stay open, because a
+/// taint that all of its nodes have has no effect.
+///
+/// Nodes on which the plan expects replacements gain no taint.
+pub(super) fn add_warm(
+    now: &Draft<'_>,
+    wishes: &mut Vec<Wish>,
+    expecting: &BTreeSet<NodeId>,
+    has_taint: impl Fn(NodeId) -> bool,
+    withheld: &mut Vec<Withheld>,
+) {
+    let hot: BTreeSet<NodeId> = wishes.iter().map(|wish| wish.node).collect();
+    let mut taken = hot.clone();
+    for pool in now.world.policy.low_node_utilization().flat_map(|r| in_force(now, r)) {
+        let hot = pool.nodes.iter().filter(|node| hot.contains(node)).count();
+        let [warm, cool] = [WARM, COOL].map(|share| pool.share_of_targets(share));
+        let wish = |node: NodeId| {
+            let has_taint = has_taint(node);
+            let may_gain = hot > 0 && !expecting.contains(&node);
+            let limits = if has_taint { &cool } else { &warm };
+            let above = furthest_above(now, node, pool.basis, limits);
+            let above = above.filter(|_| has_taint || may_gain)?;
+            Some(warm_wish(now, node, above, has_taint))
+        };
+        let calm = pool.nodes.iter().filter(|node| !taken.contains(node));
+        let mut calm: Vec<Wish> = calm.filter_map(|node| wish(*node)).collect();
+        taken.extend(calm.iter().map(|wish| wish.node));
+        sort(&mut calm);
+        let limit = Limit::new(now.world.policy.steering.max_nodes, pool.nodes.len());
+        withheld.extend(limit.withhold(&mut calm, hot));
+        wishes.extend(calm);
+    }
+}
+
+/// The wish for a node that is not cool enough for replacements, by the limit that it exceeds.
+fn warm_wish(now: &Draft<'_>, node: NodeId, above: AboveTarget, has_taint: bool) -> Wish {
+    let (resource, ratio, limit) = (above.name(now), above.ratio, above.target);
+    let (why, lead) = if has_taint {
+        (SteerReason::Cooling { resource, ratio, cool: limit }, AHEAD)
+    } else {
+        (SteerReason::Warm { resource, ratio, limit }, 0.0)
+    };
+    let distance = Ratio::new(ratio.get() + lead).unwrap_or(ratio);
+    Wish { node, value: SteerValue::Hot, why, distance }
+}
