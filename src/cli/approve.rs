@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
 use crate::cluster::clock;
 use crate::cluster::pauses;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
-use crate::model::approval::Proposal;
+use crate::model::approval::{Proposal, ProposalFlaw};
 use crate::values::text::{count, list};
 use crate::view::table::Table;
 
@@ -58,16 +58,16 @@ pub(super) fn run(args: &ApproveArgs, out: &mut dyn Write) -> anyhow::Result<()>
     Ok(out.write_all(text.as_bytes())?)
 }
 
-/// The stored proposal, if it has this id and has not expired.
+/// The stored proposal, if it has this id and is valid.
 fn approvable<'s>(
     stored: &'s StoredProposal,
     id: &str,
     now: Timestamp,
 ) -> Result<&'s Proposal, String> {
     match &stored.proposal {
-        Some(proposal) if proposal.id == id => match expired(proposal, now) {
+        Some(proposal) if proposal.id == id => match flaw(proposal, now) {
             None => Ok(proposal),
-            Some(at) => Err(format!("proposal {id} expired at {at:.0}: {IGNORED}")),
+            Some(flaw) => Err(format!("proposal {id}: {flaw}; {IGNORED}")),
         },
         Some(other) => Err(format!(
             "found proposal {}, expected {id}: it was replaced; `evenkeel approve` shows the new \
@@ -78,9 +78,10 @@ fn approvable<'s>(
     }
 }
 
-/// The time at which a proposal expired.
-fn expired(proposal: &Proposal, now: Timestamp) -> Option<Timestamp> {
-    proposal.expires.filter(|at| *at <= now)
+/// The reason why evenkeel ignores an approval.
+fn flaw(proposal: &Proposal, now: Timestamp) -> Option<ProposalFlaw> {
+    let lives = |expires: Timestamp| expires.duration_since(proposal.at);
+    proposal.check(proposal.expires.map_or(SignedDuration::MAX, lives), now).err()
 }
 
 /// The proposal as a table.
@@ -96,8 +97,8 @@ fn shown(stored: &StoredProposal, width: usize, now: Timestamp) -> String {
         vec![pod, one.node.clone(), nodes, one.why.clone()]
     }));
     let approved = stored.proposal_if_approved();
-    let state = match (expired(proposal, now), approved, &stored.approved_by) {
-        (Some(at), ..) => format!("expired at {at:.0}: {IGNORED}"),
+    let state = match (flaw(proposal, now), approved, &stored.approved_by) {
+        (Some(flaw), ..) => format!("{flaw}; {IGNORED}"),
         (None, None, _) => format!("approve with `evenkeel approve {id}`"),
         (None, Some(_), Some(by)) => format!("approved by {by}"),
         (None, Some(_), None) => "approved".to_owned(),
@@ -157,8 +158,20 @@ mod tests {
         let id = &stored.proposal.as_ref().unwrap().id;
         assert!(approvable(&stored, id, BEFORE).is_ok());
         let error = approvable(&stored, id, EXPIRES).unwrap_err();
-        let expired = "expired at 2026-11-27T04:00:01Z: evenkeel ignores an approval of it";
-        assert_eq!(error, format!("proposal {id} {expired}"));
+        let expired = "it is 1h 1s old, and proposals expire after 1h 1s; evenkeel ignores an \
+            approval of it";
+        assert_eq!(error, format!("proposal {id}: {expired}"));
         assert!(shown(&stored, 100, EXPIRES).ends_with(&format!("\n{expired}\n")));
+    }
+
+    #[test]
+    fn a_proposal_that_was_altered_cannot_be_approved() {
+        let mut stored = stored();
+        let proposal = stored.proposal.as_mut().unwrap();
+        proposal.moves[0].possible_nodes.push("n4".to_owned());
+        let id = proposal.id.clone();
+        let error = approvable(&stored, &id, BEFORE).unwrap_err();
+        assert!(error.contains("it was altered; evenkeel ignores an approval of it"), "{error}");
+        assert!(shown(&stored, 100, BEFORE).contains("it was altered"));
     }
 }

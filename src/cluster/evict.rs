@@ -136,12 +136,12 @@ fn outcome(answer: &Answer, body: &[u8]) -> Outcome {
         // It concerns this pod, and perhaps others like it.
         400..500 if is_denied_by_admission(&status.message) => Outcome::Refused(why),
         404 => Outcome::Gone,
+        // The server says so itself, and a webhook gives no reason.
+        409 | 429 if names_budget(&status) => Outcome::OverBudget(why),
         // The uid precondition failed: another pod has the name now.
         409 => Outcome::Changed,
         // It concerns the connection, so the other pods of the plan would fail too.
         401 => Outcome::Unauthorized(why),
-        // The server says so itself, and a webhook gives no reason.
-        429 if names_budget(&status) => Outcome::OverBudget(why),
         429 if status.reason == "TooManyRequests" => {
             let told = status.details.map(|details| details.retry_after_seconds);
             let told = told.filter(|seconds| *seconds > 0);
@@ -180,9 +180,13 @@ fn message(status: &Status) -> String {
     one_line(&parts.join(" "))
 }
 
+/// Returns true if a budget allows no eviction, or too many evictions change it at the same time.
 fn names_budget(status: &Status) -> bool {
-    let causes = status.details.iter().flat_map(|details| &details.causes);
-    causes.into_iter().any(|cause| cause.reason == "DisruptionBudget")
+    status.details.as_ref().is_some_and(|details| {
+        let mut causes = details.causes.iter();
+        details.kind == "poddisruptionbudgets"
+            || causes.any(|cause| cause.reason == "DisruptionBudget")
+    })
 }
 
 /// Whether KubeVirt's webhook has refused the eviction because it migrates the virtual machine
@@ -351,6 +355,19 @@ pub(crate) mod tests {
             assert!(is_of_pod, "{outcome:?}");
             assert_eq!(outcome.ends_the_plan(), None);
         }
+    }
+
+    /// As while many of its pods are evicted at the same time.
+    #[tokio::test]
+    async fn a_conflict_over_a_budget_is_none_over_the_pod() {
+        let body = r#"{"kind":"Status","status":"Failure","code":409,"reason":"Conflict",
+            "message":"Operation cannot be fulfilled on poddisruptionbudgets.policy \"web\": the \
+                object has been modified",
+            "details":{"name":"web","group":"policy","kind":"poddisruptionbudgets"}}"#;
+        let body = body.replace("\\\n", "");
+        let (client, _) = fake(move |_, _, _| (409, body.clone())).await;
+        let outcome = evict(&client, &planned(), None).await;
+        assert!(matches!(outcome, Outcome::OverBudget(_)), "{outcome:?}");
     }
 
     #[tokio::test]

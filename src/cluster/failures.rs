@@ -78,6 +78,18 @@ impl fmt::Display for Request {
 }
 
 impl Request {
+    /// Returns true if only a leader sends it.
+    pub const fn is_of_leader(self) -> bool {
+        matches!(
+            self,
+            Request::Ledger
+                | Request::Proposal
+                | Request::Events
+                | Request::Taints
+                | Request::Record
+        )
+    }
+
     /// Returns the consequence while it fails.
     const fn effect(self) -> &'static str {
         match self {

@@ -32,7 +32,7 @@ pub struct LedgerStore {
     /// Taken from a response only if its ledger was understood, so that an unreadable one is never
     /// overwritten.
     seen: Option<ConfigMap>,
-    /// The ledger as last read or written.
+    /// The ledger as last read or written, with the intentions of writes that have failed since.
     base: Ledger,
     /// Whether the last read has found a ledger.
     found: bool,
@@ -188,7 +188,10 @@ impl LedgerStore {
                 self.base = ledger.clone();
                 self.uncertain = None;
             }
-            Err(error) if error.may_have_changed() => self.uncertain = Some(error.to_string()),
+            Err(error) if error.may_have_changed() => {
+                self.uncertain = Some(error.to_string());
+                self.base.add_intentions(ledger);
+            }
             // Rejected, so the ledger is as it was.
             Err(_) => self.uncertain = None,
         }

@@ -54,7 +54,6 @@ impl Cycle<'_> {
     /// are not required, or it cannot be read; then no eviction is approved.
     pub(super) async fn read_approval(&mut self) -> Option<StoredProposal> {
         self.engine.approve(&[]);
-        self.daemon.approvals.waiting = None;
         if !self.engine.policy().approval.required {
             self.clear().await;
             return None;
@@ -66,22 +65,25 @@ impl Cycle<'_> {
         }
         // A dry run makes no evictions and writes nothing.
         if self.dry() {
+            self.daemon.approvals.waiting = None;
             return None;
         }
+        self.engine.wait_for(None);
         let read = self.daemon.approvals.store.read();
         let read = self.daemon.stop.run_until_cancelled(read).await?;
         // Without an error nothing is recorded yet: one of the last write would seem to have ended.
         let stored = read.inspect_err(|error| self.record_request(Err(error))).ok()?;
+        let asked = stored.proposal.as_ref().filter(|proposal| self.is_valid(proposal));
+        self.engine.wait_for(Some(asked.map_or(&[], |proposal| &proposal.moves)));
         if let Some(proposal) = stored.proposal_if_approved() {
             self.approve(proposal, stored.approved_by.as_deref());
-        } else if let Some(asked) = stored.proposal.as_ref().filter(|p| self.is_valid(p)) {
-            self.engine.wait_for(&asked.moves);
         }
         Some(stored)
     }
 
     /// Removes a proposal that was stored when approvals were required. Looks once.
     async fn clear(&mut self) {
+        self.daemon.approvals.waiting = None;
         if self.daemon.approvals.is_clear || self.dry() || !self.daemon.lead.holds() {
             return;
         }
@@ -131,8 +133,9 @@ impl Cycle<'_> {
             return;
         };
         let is_recorded = self.daemon.approvals.recorded.as_ref() == Some(&proposal.id);
-        let is_spent = !plan.moves.is_empty() || !self.leaves_open(plan, proposal, snapshot);
-        if is_recorded || !is_spent {
+        let is_planned = |one: &ProposedMove| plan.moves.iter().any(|m| m.uid == one.uid);
+        let is_spent = proposal.moves.iter().any(is_planned);
+        if is_recorded || !is_spent && self.leaves_open(plan, &[], proposal, snapshot) {
             return;
         }
         let (id, by) = (&proposal.id, name_of(stored.approved_by.as_deref()));
@@ -157,14 +160,24 @@ impl Cycle<'_> {
     }
 
     /// Returns true if a later plan may make an eviction of a proposal about which this one could
-    /// not decide. Outside of the windows no plan can, so that a person may answer in the daytime
-    /// about evictions of the night.
-    fn leaves_open(&self, plan: &Plan, proposal: &Proposal, snapshot: &Snapshot) -> bool {
+    /// not decide, or whose turn had not come when all evictions were stopped. Outside of the
+    /// windows no plan can, so that a person may answer in the daytime about evictions of the
+    /// night.
+    fn leaves_open(
+        &self,
+        plan: &Plan,
+        outcomes: &[Outcome],
+        proposal: &Proposal,
+        snapshot: &Snapshot,
+    ) -> bool {
         let is_closed = self.engine.policy().windows.closed_for(self.started.wall()).is_some();
-        let is_made = |one: &ProposedMove| plan.moves.iter().any(|made| made.uid == one.uid);
-        let is_open = |one: &ProposedMove| is_closed || plan.leaves_open(one);
-        let mut moves = proposal.moves.iter();
-        moves.any(|one| one.stays(snapshot) && !is_made(one) && is_open(one))
+        let is_open =
+            |one: &ProposedMove| match plan.moves.iter().position(|planned| planned.uid == one.uid)
+            {
+                Some(planned) => !outcomes.get(planned).is_some_and(is_tried),
+                None => is_closed || plan.leaves_open(one),
+            };
+        proposal.moves.iter().any(|one| one.stays(snapshot) && is_open(one))
     }
 
     fn record_request(&self, result: Result<(), &str>) {
@@ -185,15 +198,14 @@ impl Cycle<'_> {
         plan: &Plan,
         outcomes: &[Outcome],
     ) -> bool {
-        let counts = plan.moves.is_empty() || outcomes.iter().any(is_tried);
         let is_wanted = |proposal: &Proposal| {
             let mut moves = proposal.moves.iter();
             moves.any(|one| plan.proposed.iter().any(|m| m.uid == one.uid))
         };
         let stays = |proposal: &&Proposal| {
             let waits = || stored.proposal_if_approved().is_none() && is_wanted(proposal);
-            let is_open = || self.leaves_open(plan, proposal, snapshot);
-            self.is_valid(proposal) && (!counts || is_open() || waits())
+            let is_open = || self.leaves_open(plan, outcomes, proposal, snapshot);
+            self.is_valid(proposal) && (is_open() || waits())
         };
         if let Some(proposal) = stored.proposal.as_ref().filter(stays) {
             let asked = Some(proposal).filter(|_| stored.proposal_if_approved().is_none());

@@ -179,6 +179,8 @@ impl Daemon {
             self.steered.forget_nodes();
             // It also writes the lines that this instance has not written.
             self.withdraw_facts();
+            // A standby would report them for ever, because it does not ask again.
+            self.cluster.failures().forget(Request::is_of_leader);
             return Ok(false);
         }
         // Joined with ours, because a write of an earlier term may have failed.

@@ -1,7 +1,7 @@
 //! Log lines of the loop: one line with the outcome of each cycle, and lines for changes of
 //! the nodes that are left alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use tracing::{debug, info, warn};
@@ -58,9 +58,7 @@ impl LogState {
         }
         self.left_alone = groups.into_iter().map(|(code, group)| (code, group.names)).collect();
     }
-}
 
-impl LogState {
     /// Logs the objects that are not known, if they have changed.
     pub(super) fn log_unknown(&mut self, plan: &Plan) {
         for unknown in &plan.unknown {
@@ -72,54 +70,13 @@ impl LogState {
         let objects = plan.unknown.iter().map(|unknown| &unknown.objects);
         self.unknown = objects.cloned().collect();
     }
-}
 
-/// A change of the evictions that guards stop.
-struct GuardChange<'s> {
-    stop: &'s GuardStop,
-    /// Whether the guard begins to stop them, and not ceases.
-    begins: bool,
-}
-
-impl GuardChange<'_> {
-    fn message(&self) -> String {
-        if self.begins {
-            return self.stop.to_string();
-        }
-        format!("guard {} no longer stops {}", self.stop.guard, self.stop.target)
-    }
-
-    /// Returns what the record says about it.
-    fn fact(&self, now: Timestamp) -> Fact {
-        let outcome = if self.begins { "stopped" } else { "resumed" };
-        let event = EventDetails { outcome: outcome.to_owned(), message: self.message() };
-        event.fact(GUARD, &format!("{}/{}", self.stop.guard, self.stop.target), now)
-    }
-}
-
-fn changes<'s>(before: &'s [GuardStop], after: &'s [GuardStop]) -> Vec<GuardChange<'s>> {
-    let has = |all: &[GuardStop], stop: &GuardStop| {
-        let mut all = all.iter();
-        all.any(|other| other.guard == stop.guard && other.target == stop.target)
-    };
-    // A guard without an answer stops more than before.
-    let still = |stop: &GuardStop| {
-        let mut same = after.iter().filter(|other| other.guard == stop.guard);
-        same.any(|other| other.target.covers(&stop.target))
-    };
-    let begun = after.iter().filter(|stop| !has(before, stop));
-    let begun = begun.map(|stop| GuardChange { stop, begins: true });
-    let ended = before.iter().filter(|stop| !still(stop));
-    begun.chain(ended.map(|stop| GuardChange { stop, begins: false })).collect()
-}
-
-impl LogState {
     /// Logs the evictions that guards stop, if they have changed.
     pub(super) fn log_guards(&mut self, stops: &[GuardStop]) {
         for change in changes(&self.stopped, stops) {
-            let (guard, message) = (&change.stop.guard, change.message());
+            let (guard, message) = (&change.first.guard, change.message());
             if change.begins {
-                warn!(guard, code = change.stop.cause.code(), "{message}");
+                warn!(guard, code = change.first.cause.code(), "{message}");
             } else {
                 info!(guard, "{message}");
             }
@@ -139,6 +96,65 @@ impl LogState {
     pub(super) fn forget_recorded_guards(&mut self) {
         self.recorded.clear();
     }
+}
+
+/// A change of the evictions that a guard stops.
+struct GuardChange<'s> {
+    /// The first of the stops that begin or end.
+    first: &'s GuardStop,
+    /// The targets of all of them.
+    targets: Vec<String>,
+    /// Whether the guard begins to stop them, and not ceases.
+    begins: bool,
+}
+
+impl GuardChange<'_> {
+    fn message(&self) -> String {
+        let (guard, targets) = (&self.first.guard, text::list(&self.targets, MAX_NAMES));
+        match (self.begins, self.targets.len()) {
+            (true, 1) => self.first.to_string(),
+            (true, _) => format!("guard {guard} stops {targets}; the first: {}", self.first.cause),
+            (false, _) => format!("guard {guard} no longer stops {targets}"),
+        }
+    }
+
+    /// Returns what the record says about it.
+    fn fact(&self, now: Timestamp) -> Fact {
+        let outcome = if self.begins { "stopped" } else { "resumed" };
+        let event = EventDetails { outcome: outcome.to_owned(), message: self.message() };
+        let scope = match &self.targets[..] {
+            [target] => target.clone(),
+            targets => text::count(targets.len(), "scope"),
+        };
+        event.fact(GUARD, &format!("{}/{scope}", self.first.guard), now)
+    }
+}
+
+/// Returns the changes of each guard: one for each target, or a single one if there are many.
+fn changes<'s>(before: &'s [GuardStop], after: &'s [GuardStop]) -> Vec<GuardChange<'s>> {
+    let key = |stop: &'s GuardStop| (&stop.guard, &stop.target);
+    let (known, stopped): (BTreeSet<_>, BTreeSet<_>) =
+        (before.iter().map(key).collect(), after.iter().map(key).collect());
+    let begun = after.iter().filter(|stop| !known.contains(&key(stop)));
+    // A guard without an answer stops more than before.
+    let still = |stop: &GuardStop| {
+        let mut wider = stop.target.wider().into_iter();
+        wider.any(|target| stopped.contains(&(&stop.guard, &target)))
+    };
+    let ended = before.iter().filter(|stop| !still(stop));
+    let mut groups: BTreeMap<(bool, &str), Vec<&GuardStop>> = BTreeMap::new();
+    for (ends, stop) in begun.map(|stop| (false, stop)).chain(ended.map(|stop| (true, stop))) {
+        groups.entry((ends, stop.guard.as_str())).or_default().push(stop);
+    }
+    let changes = groups.iter().flat_map(|((ends, _), stops)| {
+        let size = if stops.len() > MAX_NAMES { stops.len() } else { 1 };
+        stops.chunks(size).map(move |stops| GuardChange {
+            first: stops[0],
+            targets: stops.iter().map(|stop| stop.target.to_string()).collect(),
+            begins: !ends,
+        })
+    });
+    changes.collect()
 }
 
 impl Daemon {
@@ -365,6 +381,34 @@ mod tests {
         assert_eq!(facts(stop("errors", &namespace)), 1);
         assert_eq!(facts(stop("errors", &other)), 2);
         assert_eq!(facts(stop("latency", &all)), 2);
+    }
+
+    #[test]
+    fn many_changes_of_a_guard_at_one_time_are_one_line() {
+        let stops = |count: usize| -> Vec<GuardStop> {
+            let stop = |number: usize| GuardStop {
+                guard: "errors".to_owned(),
+                target: GuardTarget::Namespace(format!("ns-{number}")),
+                cause: GuardCause::Missing("its value is not a number".to_owned()),
+            };
+            (1..=count).map(stop).collect()
+        };
+        let mut state = LogState::default();
+        let mut facts = |count: usize| -> Vec<String> {
+            let facts = state.record_guards(&stops(count), Timestamp::UNIX_EPOCH);
+            facts.iter().map(|fact| format!("{}: {}", fact.subject, fact.data["message"])).collect()
+        };
+        assert_eq!(facts(5).len(), 5);
+        let names = |from: usize| -> Vec<String> {
+            (from..from + 5).map(|n| format!("evictions in namespace ns-{n}")).collect()
+        };
+        let message = format!(
+            "guard errors stops {} and 1990 more; the first: its value is not a number",
+            names(6).join(", ")
+        );
+        assert_eq!(facts(2000), [format!("errors/1995 scopes: {message:?}")]);
+        let message = format!("guard errors no longer stops {} and 1995 more", names(1).join(", "));
+        assert_eq!(facts(0), [format!("errors/2000 scopes: {message:?}")]);
     }
 
     #[test]

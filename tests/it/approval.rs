@@ -135,6 +135,33 @@ fn approved_evictions_are_made_and_no_others() {
 }
 
 #[test]
+fn what_is_approved_leaves_other_nodes_their_automatic_evictions() {
+    let mut moves = plan(&Cluster::parse(CLUSTER), REQUIRED).proposal().moves;
+    moves.retain(|one| one.pod == "job-1");
+    let decided = |cluster: &str, moves: &[ProposedMove]| {
+        let policy = policy("approval: {required: true, automatic: 2}\n");
+        let (mut engine, snapshot) =
+            Cluster::parse(cluster).seen(parse(&policy), Ledger::default());
+        engine.approve(moves);
+        text(&decide(&engine, &snapshot, noon()))
+    };
+    assert_eq!(decided(CLUSTER, &moves), "move api-1\nmove job-1");
+    let job = "job cpu=500m memory=100Mi uses=2500m";
+    let bare = CLUSTER.replace(job, &format!("{job} bare"));
+    insta::assert_snapshot!(decided(&bare, &moves), @"
+    move api-1
+    ask for db-1
+    the approved eviction of default/job-1 from n2 is not made: no controller would recreate it
+    ");
+    moves[0].uid = "another".to_owned();
+    insta::assert_snapshot!(decided(CLUSTER, &moves), @"
+    move api-1
+    move job-1
+    the approved eviction of default/job-1 from n2 is not made: another pod has its name now
+    ");
+}
+
+#[test]
 fn an_approved_eviction_that_is_no_longer_possible_says_what_has_changed() {
     let mut cluster = Cluster::parse(CLUSTER);
     cluster.replace("default", "job-1", "n3", after(60));

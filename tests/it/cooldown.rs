@@ -84,6 +84,28 @@ fn a_pod_that_is_gone_at_last_counts_as_evicted() {
     assert_eq!(watch.ending(), ["Settled(Helped)"]);
 }
 
+/// As a database of a StatefulSet, whose replacement is created when the pod has ended.
+#[test]
+fn the_time_for_a_replacement_begins_when_the_evicted_pod_has_ended() {
+    let mut watch = watched(HOT, &one_at_a_time());
+    let (plan, snapshot) = (watch.plan(), watch.snapshot());
+    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
+    let pod = plan.moves[0].pod.clone();
+    watch.change(&pod, |facts| facts.terminating = true);
+    watch.pass(25 * 60);
+    assert_eq!(watch.ending(), ["Evicted"]);
+    let replacement = watch.cluster.replace("default", &pod, "n2", watch.now);
+    watch.change(&replacement, |facts| (facts.terminating, facts.ready) = (false, false));
+    watch.pass(9 * 60);
+    assert_eq!(watch.ending(), ["Evicted"]);
+    watch.change(&replacement, |facts| facts.ready = true);
+    watch.pass(30);
+    assert_eq!(watch.ending(), ["Settled(Helped)"], "it rests");
+    watch.pass(60);
+    assert!(watch.ending().is_empty());
+}
+
 #[test]
 fn a_pod_that_another_component_is_evicting_stays() {
     let cluster = HOT.replace("uses=1", "uses=1 leaving");

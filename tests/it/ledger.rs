@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use evenkeel::decide::engine::Engine;
-use evenkeel::model::ledger::{Aim, Ending, Ledger, MOST_FORESEEN_BYTES, StartTimes};
+use evenkeel::model::ledger::{Aim, Ending, Ledger, MOST_FORESEEN_BYTES, StartTimes, State};
 use evenkeel::model::plan::Outcome;
 use evenkeel::model::snapshot::{PodId, Snapshot};
 use evenkeel::model::usage::Measure;
@@ -55,7 +55,7 @@ fn a_pending_replacement_counts_on_its_expected_node() {
     assert_eq!(plan(ledger.clone()).moves[0].possible_nodes, ["n2"]);
     let db = snapshot.find_pod("default", "db-1").unwrap();
     ledger.intend(&snapshot, db, Aim::Move, &["n2".to_owned()], noon());
-    ledger.evicted("uid-default-db-1");
+    ledger.requested("uid-default-db-1", State::Evicted);
     assert_snapshot!(text(&plan(ledger)), @"
     keep web-1 on n3: its replacement could land on n2, where cpu usage would reach 75%, above \
         the target of 50%
@@ -96,7 +96,7 @@ fn workloads(numbers: Range<usize>) -> Cluster {
 /// Records an eviction of a pod that runs in this cluster.
 fn evict(ledger: &mut Ledger, snapshot: &Snapshot, pod: PodId, at: Timestamp) {
     ledger.intend(snapshot, pod, Aim::Move, &[], at);
-    ledger.evicted(&snapshot.pod(pod).uid);
+    ledger.requested(&snapshot.pod(pod).uid, State::Evicted);
 }
 
 /// Fills a ledger with evictions whose outcome is not known yet.
@@ -297,7 +297,7 @@ proptest! {
             let aim = [Aim::Move, Aim::Renew, Aim::Clear, Aim::Opening][usize::from(*aim)];
             ledger.intend(&snapshot, PodId(*pod), aim, foreseen, after(*seconds));
             if seconds % 2 == 0 {
-                ledger.evicted(&snapshot.pod(PodId(*pod)).uid);
+                ledger.requested(&snapshot.pod(PodId(*pod)).uid, State::Evicted);
             }
         }
         let written = ledger.write();
@@ -331,6 +331,7 @@ fn a_late_replacement_rests_although_the_rest_is_short() {
     let mut engine = Engine::new(parse(&policy), without_fourth(&cluster));
     let new = cluster.replace("default", "web-4", "n2", after(580));
     let snapshot = cluster.snapshot(engine.policy());
+    engine.observe_steady(&snapshot, &cluster.readings(after(600)), after(600));
     assert_eq!(engine.settle(&snapshot, after(601)).len(), 1);
     engine.settle(&snapshot, after(610));
     let pod = snapshot.find_pod("default", &new).unwrap();
@@ -365,7 +366,7 @@ fn without_fourth(cluster: &Cluster) -> Ledger {
     let pod = snapshot.find_pod("default", "web-4").unwrap();
     let mut ledger = Ledger::default();
     ledger.intend(&snapshot, pod, Aim::Move, &[], noon());
-    ledger.evicted("uid-default-web-4");
+    ledger.requested("uid-default-web-4", State::Evicted);
     Ledger::parse(&ledger.write()).unwrap()
 }
 

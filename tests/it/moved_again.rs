@@ -2,7 +2,7 @@
 //! other come to rest.
 
 use evenkeel::decide::explain::Subject;
-use evenkeel::model::ledger::{Aim, Ledger};
+use evenkeel::model::ledger::{Aim, Ledger, State};
 use evenkeel::view::status::facts::LedgerStatus;
 
 use crate::it::support::watched::{EIGHT, Watched};
@@ -83,7 +83,7 @@ fn moved_three_times(more: &str) -> Ledger {
     let mut ledger = Ledger::default();
     let pod = snapshot.find_pod("default", "web-1").unwrap();
     ledger.intend(&snapshot, pod, Aim::Move, &[], noon());
-    ledger.evicted("uid-default-web-1");
+    ledger.requested("uid-default-web-1", State::Evicted);
     let again = ledger.write().replace(r#""state":"#, r#""again":3,"state":"#);
     Ledger::parse(&again.replace(r#""resting":{}"#, &format!(r#""resting":{{{more}}}"#))).unwrap()
 }
@@ -135,7 +135,7 @@ fn a_finished_pod_that_is_cleared_away_awaits_no_replacement_and_does_not_rest()
     let mut ledger = Ledger::default();
     let pod = snapshot.find_pod("default", "web-1").unwrap();
     ledger.intend(&snapshot, pod, Aim::Clear, &[], noon());
-    ledger.evicted("uid-default-web-1");
+    ledger.requested("uid-default-web-1", State::Evicted);
     assert_eq!(LedgerStatus::of(&ledger, &snapshot, cooldown, noon()).open, 0);
     ledger.settle(&snapshot, |_| None, cooldown, None, noon());
     let phases = ledger.by_phase(&snapshot, cooldown, noon());

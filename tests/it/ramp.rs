@@ -3,8 +3,8 @@
 use evenkeel::model::guard::{GuardAnswer, GuardReading, GuardSeries};
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
-use evenkeel::model::snapshot::facts::{Container, PodFacts, Role};
-use evenkeel::model::snapshot::objects::{Object, ObjectKind};
+use evenkeel::model::snapshot::facts::{Container, PodPhase, Role};
+use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::Scenario;
 use evenkeel::values::query_value::QueryValue;
@@ -45,14 +45,6 @@ impl Watched {
         let plan = self.plan();
         let kept = plan.kept.first();
         kept.map(|k| k.refusal.to_string()).unwrap_or_default()
-    }
-
-    fn change(&mut self, pod: &str, change: impl Fn(&mut PodFacts)) {
-        let snapshot = self.snapshot();
-        let pod = snapshot.find_pod("default", pod).unwrap();
-        let mut facts: PodFacts = (**snapshot.pod(pod)).clone();
-        change(&mut facts);
-        self.cluster.objects.apply(Object::Pod(Box::new(facts)));
     }
 
     fn make_ready(&mut self, pod: &str, ready: bool) {
@@ -219,6 +211,21 @@ fn a_move_that_was_useless_ends_a_trial_at_once_as_without_a_ramp() {
     assert_eq!(ramp.next(), "0 move, stay: ineffective-move too-young");
     ramp.pass(10 * 60);
     assert_eq!(ramp.next(), "1 move, stay: trial");
+}
+
+/// As that of a Job. Its containers are not Ready any more, and ran for longer than they started.
+#[test]
+fn a_trial_whose_replacement_has_done_its_work_ends_well_and_teaches_no_start() {
+    let (mut ramp, replacement) = begun();
+    ramp.pass(15);
+    let now = ramp.now;
+    ramp.change(&replacement, |facts| {
+        facts.phase = PodPhase::Succeeded;
+        facts.set_ready(false, now);
+    });
+    ramp.pass(15);
+    assert_eq!(ramp.ledger(), "Settled(Renewed)");
+    assert!(ramp.engine.ledger().starts().is_empty());
 }
 
 #[test]

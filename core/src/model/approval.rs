@@ -169,19 +169,27 @@ pub struct Approved {
     moves: BTreeMap<String, ProposedMove>,
     /// The uids of the pods that a person was asked about, while there is no answer.
     asked: BTreeSet<String>,
+    /// Whether it is not known what a person was asked about.
+    is_unknown: bool,
 }
 
 impl Approved {
     /// Creates the approval of these moves.
     pub fn new(moves: &[ProposedMove]) -> Self {
         let by_uid = moves.iter().map(|one| (one.uid.clone(), one.clone()));
-        Approved { moves: by_uid.collect(), asked: BTreeSet::new() }
+        Approved { moves: by_uid.collect(), ..Approved::default() }
     }
 
-    /// Creates the state in which nothing is approved, and these moves wait.
-    pub fn none_of(moves: &[ProposedMove]) -> Self {
-        let asked = moves.iter().map(|one| one.uid.clone()).collect();
-        Approved { moves: BTreeMap::new(), asked }
+    /// Creates the state in which nothing is approved, and these moves wait; `None` if it is not
+    /// known which.
+    pub fn none_of(moves: Option<&[ProposedMove]>) -> Self {
+        let asked = moves.unwrap_or_default().iter().map(|one| one.uid.clone()).collect();
+        Approved { moves: BTreeMap::new(), asked, is_unknown: moves.is_none() }
+    }
+
+    /// Returns true if it is not known what a person was asked about.
+    pub const fn is_unknown(&self) -> bool {
+        self.is_unknown
     }
 
     /// Returns true if the pod with this uid waits for a person.

@@ -211,12 +211,9 @@ impl GuardStates {
 
     /// Returns everything that stops the pods of a workload now, also stops of the whole cluster.
     pub fn stops_for(&self, workload: &OwnerKey, now: Timestamp) -> Vec<GuardStop> {
+        let targets = GuardTarget::Workload(workload.clone()).wider();
         let mut stops = self.stops(now);
-        stops.retain(|stop| match &stop.target {
-            GuardTarget::Cluster => true,
-            GuardTarget::Namespace(name) => *name == workload.namespace,
-            GuardTarget::Workload(key) => key == workload,
-        });
+        stops.retain(|stop| targets.contains(&stop.target));
         stops
     }
 
@@ -271,13 +268,14 @@ crate::codes! {
 }
 
 impl GuardTarget {
-    /// Returns true if these are all the evictions of another target, or more.
-    pub fn covers(&self, other: &Self) -> bool {
-        match (self, other) {
-            (GuardTarget::Cluster, _) => true,
-            (GuardTarget::Namespace(name), GuardTarget::Workload(key)) => *name == key.namespace,
-            (GuardTarget::Namespace(_) | GuardTarget::Workload(_), _) => self == other,
-        }
+    /// Returns the targets that have all of these evictions: this one, its namespace, the cluster.
+    pub fn wider(&self) -> Vec<GuardTarget> {
+        let namespace = match self {
+            GuardTarget::Workload(key) => Some(GuardTarget::Namespace(key.namespace.clone())),
+            GuardTarget::Namespace(_) | GuardTarget::Cluster => None,
+        };
+        let targets = [Some(self.clone()), namespace, Some(GuardTarget::Cluster)];
+        targets.into_iter().flatten().collect()
     }
 }
 

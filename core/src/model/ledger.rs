@@ -200,20 +200,10 @@ impl Ledger {
         earlier.map_or(0, |e| e.again.saturating_add(1))
     }
 
-    /// Records that the API server accepted the eviction of this pod.
-    pub fn evicted(&mut self, uid: &str) {
-        for entry in self.entries.iter_mut().filter(|e| e.uid == uid && e.state == State::Intended)
-        {
-            entry.state = State::Evicted;
-        }
-    }
-
-    /// Records that another component evicts this pod later.
-    pub fn deferred(&mut self, uid: &str) {
-        for entry in self.entries.iter_mut().filter(|e| e.uid == uid && e.state == State::Intended)
-        {
-            entry.state = State::Deferred;
-        }
+    /// Records what became of the intended eviction of this pod.
+    pub fn requested(&mut self, uid: &str, state: State) {
+        let intended = |e: &&mut Entry| e.uid == uid && e.state == State::Intended;
+        self.entries.iter_mut().filter(intended).for_each(|entry| entry.state = state);
     }
 
     /// Returns the evictions that another component carries out later.

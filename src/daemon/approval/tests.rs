@@ -32,6 +32,8 @@ struct FakeServer {
     evicted: Vec<String>,
     /// Whether the proposal cannot be written.
     refuses: bool,
+    /// Whether the proposal cannot be read.
+    is_unreadable: bool,
 }
 
 impl FakeServer {
@@ -45,7 +47,8 @@ impl FakeServer {
         if !path.contains("/configmaps") {
             return (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned());
         }
-        if self.refuses && method == "PUT" && name == "proposal" {
+        let fails = self.refuses && method == "PUT" || self.is_unreadable && method == "GET";
+        if fails && name == "proposal" {
             return status(500, "etcd is away");
         }
         let known = self.maps.get(&name).cloned();
@@ -398,6 +401,23 @@ async fn what_a_person_was_asked_about_is_not_automatic_before_the_proposal_expi
     fixture.store.write(seen, Some(&old)).await.unwrap();
     fixture.cycle().await;
     assert_eq!(fixture.evicted(), ["web-0", "web-2", "web-1"]);
+}
+
+/// A person may have been asked about it, or may have approved another one of its node.
+#[tokio::test]
+async fn no_eviction_is_automatic_while_the_proposal_cannot_be_read() {
+    let mut fixture = ApprovalFixture::new("{required: true, automatic: 1}").await;
+    fixture.server.lock().unwrap().is_unreadable = true;
+    fixture.cycle().await;
+    assert!(fixture.evicted().is_empty());
+    fixture.server.lock().unwrap().is_unreadable = false;
+    fixture.cycle().await;
+    let waiting = fixture.daemon.approvals.waiting.clone();
+    assert_eq!(pods(waiting.as_ref().unwrap()), ["web-1"]);
+    fixture.server.lock().unwrap().is_unreadable = true;
+    fixture.cycle().await;
+    assert_eq!(fixture.evicted(), ["web-0"]);
+    assert_eq!(fixture.daemon.approvals.waiting, waiting);
 }
 
 #[tokio::test]

@@ -30,6 +30,8 @@ struct FakeStore {
     text: Option<String>,
     /// The next writes that fail with 500, by number.
     failing: Vec<usize>,
+    /// Those of them that are stored all the same.
+    stored: Vec<usize>,
     writes: usize,
     evictions: usize,
     /// Whether the right to evict is missing.
@@ -75,7 +77,8 @@ fn respond(store: &mut FakeStore, method: &str, uri: &str, body: &str) -> (u16, 
         if store.read_only {
             return status(403, "cannot update configmaps");
         }
-        if store.failing.contains(&store.writes) {
+        let fails = store.failing.contains(&store.writes);
+        if fails && !store.stored.contains(&store.writes) {
             return status(500, "etcd is away");
         }
         if sent["metadata"]["resourceVersion"] != json!(store.version.to_string()) {
@@ -83,6 +86,9 @@ fn respond(store: &mut FakeStore, method: &str, uri: &str, body: &str) -> (u16, 
         }
         store.text = sent["data"]["ledger.json"].as_str().map(str::to_owned);
         store.version += 1;
+        if fails {
+            return status(500, "etcd is away");
+        }
     }
     (200, configmap(store))
 }
@@ -207,6 +213,27 @@ async fn outcomes_that_could_not_be_saved_are_saved_by_the_next_cycle() {
     fixture.cycle().await.unwrap();
     assert_eq!(fixture.evictions(), 1);
     assert_eq!(fixture.entries(), [("web-0".to_owned(), State::Evicted)]);
+}
+
+/// Nothing was sent for it, so the next cycle need not wait until that is certain.
+#[tokio::test]
+async fn an_intention_whose_failed_write_is_stored_is_withdrawn() {
+    for (failing, stored) in [(1..2, 1..2), (1..2, 1..1), (1..3, 1..3), (1..3, 1..2)] {
+        let mut fixture = CycleFixture::new().await;
+        fixture.engine.keep_facts();
+        let failed = failing.len();
+        {
+            let mut store = fixture.store.lock().unwrap();
+            (store.failing, store.stored) = (failing.collect(), stored.collect());
+        }
+        for _ in 0..failed {
+            assert!(fixture.cycle().await.is_err());
+        }
+        fixture.cycle().await.unwrap();
+        assert_eq!(fixture.evictions(), 1);
+        assert_eq!(fixture.entries(), [("web-0".to_owned(), State::Evicted)]);
+        assert_eq!(fixture.engine.ledger().facts().len(), 1, "that it is evicted");
+    }
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::fixture::{self, moves};
 use super::{Daemon, ElectionCandidate, ElectionStage, LeaderRole};
 use crate::cluster::client::tests::{ApiRequests, fake, status};
+use crate::cluster::failures::Request;
 use crate::cluster::lease::tests::FakeElection;
 use crate::cluster::ledger_store::StoreError;
 use crate::cluster::usage_source::guards::GuardSource;
@@ -258,6 +259,20 @@ async fn a_guard_that_stopped_evictions_before_the_lead_has_a_line_with_it() {
         fixture.ruler.lock().unwrap().depose();
         fixture.daemon.ask_guards(&mut fixture.engine).await;
     }
+}
+
+/// It does not ask again, so they would fail for ever.
+#[tokio::test]
+async fn an_instance_that_lost_the_lead_reports_no_failure_of_what_only_a_leader_asks() {
+    let mut fixture = LeadFixture::leading(0).await;
+    for request in [Request::Proposal, Request::Guards] {
+        fixture.daemon.cluster.failures().record(request, Err("refused"));
+    }
+    fixture.ruler.lock().unwrap().depose();
+    fixture.daemon.take_lead(&mut fixture.engine).await.unwrap();
+    let failures = fixture.daemon.cluster.failures();
+    let fails = [Request::Proposal, Request::Guards].map(|request| failures.is_failing(request));
+    assert_eq!(fails, [false, true]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,8 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{Outcome, Plan};
 use evenkeel::model::snapshot::Snapshot;
+use evenkeel::model::snapshot::facts::PodFacts;
+use evenkeel::model::snapshot::objects::Object;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Cluster, noon, parse};
@@ -40,6 +42,15 @@ impl Watched {
 
     pub(crate) fn plan(&self) -> Plan {
         self.engine.decide(&self.snapshot(), self.now)
+    }
+
+    /// Changes a pod.
+    pub(crate) fn change(&mut self, pod: &str, change: impl Fn(&mut PodFacts)) {
+        let snapshot = self.snapshot();
+        let pod = snapshot.find_pod("default", pod).unwrap();
+        let mut facts: PodFacts = (**snapshot.pod(pod)).clone();
+        change(&mut facts);
+        self.cluster.objects.apply(Object::Pod(Box::new(facts)));
     }
 
     /// Looks at the cluster.

@@ -15,8 +15,9 @@ impl Engine {
         self.approved = Approved::new(moves);
     }
 
-    /// Records which evictions wait for an answer of a person, and that none is approved.
-    pub fn wait_for(&mut self, moves: &[ProposedMove]) {
+    /// Records which evictions wait for an answer of a person, and that none is approved. With
+    /// `None` that is not known, so no eviction is automatic.
+    pub fn wait_for(&mut self, moves: Option<&[ProposedMove]>) {
         self.approved = Approved::none_of(moves);
     }
 

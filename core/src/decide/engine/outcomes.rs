@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::model::ledger::Fault;
+use crate::model::ledger::{Fault, State};
 use crate::model::plan::{Move, Outcome, Reason, Setbacks};
 use crate::model::record::{EvictionDetails, Fact};
 use crate::model::relief::{CycleRelief, RelievingMove};
@@ -73,11 +73,11 @@ impl Engine {
             Outcome::Evicted => {
                 self.search_start.expect_one();
                 self.watch_relief(done);
-                self.ledger.evicted(&done.uid);
+                self.ledger.requested(&done.uid, State::Evicted);
             }
             // Unknown for now. The next snapshot shows whether the pod is gone.
             Outcome::Unanswered(_) => {}
-            Outcome::Deferred(_) => self.ledger.deferred(&done.uid),
+            Outcome::Deferred(_) => self.ledger.requested(&done.uid, State::Deferred),
             Outcome::OverBudget(_)
             | Outcome::Refused(_)
             | Outcome::Forbidden(_)

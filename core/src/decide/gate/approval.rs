@@ -1,8 +1,8 @@
 //! The approval of a person, where the policy requires it.
 //!
-//! While nothing is approved, only the automatic evictions of a cycle pass, none of which a person
-//! was asked about. In the cycle that carries out an approved proposal, only its evictions pass. A
-//! different pod of the same node would otherwise go in place of an approved one.
+//! Only the approved and the automatic evictions of a cycle pass. A person was asked about none of
+//! the latter, and none leaves a node of an approved one: a different pod of the same node would
+//! otherwise go in place of that.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::placement::Landing;
@@ -18,15 +18,19 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         return Ok(());
     }
     let pod = world.snapshot.pod(candidate.pod);
-    if !approved.is_empty() {
-        return match approved.of(&pod.uid) {
-            Some(_) => Ok(()),
-            None => Err(Stop::NotApproved.into()),
-        };
+    if approved.of(&pod.uid).is_some() {
+        return Ok(());
     }
     // Half an emptied node saves nothing, so a person decides about all of its pods.
     let empties = HighNodeUtilization::of(&world.strategy(candidate.strategy).rule).is_some();
-    if empties || draft.count(|_, _| true) >= rule.automatic {
+    let automatic = draft.count(|_, moved| approved.of(&moved.uid).is_none());
+    let waits = empties || approved.is_unknown() || automatic >= rule.automatic;
+    let node = pod.node.map(|node| &world.snapshot.node(node).name);
+    let is_due = |one: &ProposedMove| Some(&one.node) == node && one.stays(world.snapshot);
+    if !approved.is_empty() && (waits || approved.moves().any(is_due)) {
+        return Err(Stop::NotApproved.into());
+    }
+    if waits {
         return Err(Temporary::NeedsApproval { asked: false }.into());
     }
     if approved.is_asked(&pod.uid) {

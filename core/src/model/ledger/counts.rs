@@ -24,7 +24,7 @@ pub struct Resting<'l> {
 impl Ledger {
     /// Returns the number of workloads that rest because their moves did not help.
     pub fn resting(&self, now: Timestamp) -> usize {
-        self.streaks.values().filter(|s| s.until > now).count()
+        self.rests(now).count()
     }
 
     /// Returns the workloads that rest because their moves did not help.

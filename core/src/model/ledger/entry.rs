@@ -98,8 +98,9 @@ pub enum Ending {
     /// The replacement is Ready on another node that is not hot.
     #[error("the replacement is Ready on another node that is not hot")]
     Helped,
-    /// The replacement is Ready, which was the only purpose, or all that could be known in time.
-    #[error("the replacement is Ready")]
+    /// The replacement is Ready, which was the only purpose, or all that could be known in time. Or
+    /// it has succeeded, so that it uses its node no longer.
+    #[error("the replacement is Ready, or has done its work")]
     Renewed,
     /// The replacement returned to the same node.
     #[error("the replacement returned to the same node")]
@@ -190,6 +191,13 @@ impl Entry {
         self.at.max(pod.created).saturating_add(rest).unwrap_or(Timestamp::MAX)
     }
 
+    /// Returns how long a replacement has been awaited. It may be created long after the eviction,
+    /// where a controller waits for the end of the evicted pod.
+    pub(super) fn waited(&self, replacement: Option<&Pod>, now: Timestamp) -> SignedDuration {
+        let since = replacement.map_or(self.at, |pod| self.at.max(pod.created));
+        now.duration_since(since)
+    }
+
     fn rest_of_replacement(&self, cooldown: &Cooldown) -> SignedDuration {
         rest_after(self.again.saturating_add(1), cooldown)
     }
@@ -198,12 +206,6 @@ impl Entry {
     /// either.
     pub(super) fn is_twin_of(&self, other: &Self) -> bool {
         self.at == other.at && self.workload == other.workload
-    }
-
-    /// Returns true if the evicted pod is still in the cluster, as far as the watch shows.
-    pub(super) fn is_shown(&self, snapshot: &Snapshot) -> bool {
-        let pod = snapshot.find_pod(&self.workload.namespace, &self.pod);
-        pod.is_some_and(|id| snapshot.pod(id).uid == self.uid)
     }
 
     /// Returns true if a settled eviction no longer affects any decision: it is older than the
@@ -219,9 +221,11 @@ impl Entry {
         let more = if self.again > 0 { cooldown.cap.max(patience) } else { patience };
         let longest = self.rest_of_replacement(cooldown).saturating_add(more);
         // Nothing replaces a finished pod, so nothing rests once it is gone.
-        let clears = self.aim == Aim::Clear && !self.is_shown(snapshot);
+        let clears = self.aim == Aim::Clear && self.evicted_pod(snapshot).is_none();
         let keep_for = if clears { LIMIT_PERIOD } else { longest };
-        self.state.is_settled() && now.duration_since(self.at) > keep_for
+        // A replacement may be created later.
+        let rests = || self.rests_until(snapshot, cooldown).is_some_and(|end| end > now);
+        self.state.is_settled() && now.duration_since(self.at) > keep_for && !rests()
     }
 
     /// Returns true if this pod of the same workload was created after the eviction.

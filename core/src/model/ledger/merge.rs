@@ -19,15 +19,18 @@ impl Ledger {
     /// of one pod, the further one counts, or else the later one.
     #[must_use]
     pub fn merged(&self, base: &Self, theirs: &Self) -> Self {
-        let (known, other) = (base.by_uid(), theirs.by_uid());
-        let mut entries = self.by_uid();
+        let known = base.entries.iter().map(|entry| ((&entry.uid, entry.at), entry));
+        let known: BTreeMap<_, _> = known.collect();
+        let is_known = |entry: &Entry| known.get(&(&entry.uid, entry.at)) == Some(&entry);
+        let (mut entries, other) = (self.by_uid(), theirs.by_uid());
         // Removed there since, and not changed here.
-        entries.retain(|uid, entry| other.contains_key(uid) || known.get(uid) != Some(entry));
+        entries.retain(|uid, entry| other.contains_key(uid) || !is_known(entry));
         for (uid, entry) in other {
             match entries.get(uid) {
                 Some(own) if own.rank() >= entry.rank() => {}
-                // Removed here since: the pod was not evicted, or the entry no longer matters.
-                None if known.contains_key(uid) => {}
+                // Removed here since, and not changed there: the pod was not evicted, or the entry
+                // no longer matters.
+                None if is_known(entry) => {}
                 _ => drop(entries.insert(uid, entry)),
             }
         }
@@ -42,6 +45,13 @@ impl Ledger {
             records: self.records.merged(&base.records, &theirs.records),
             starts: self.starts.merged(&theirs.starts),
         }
+    }
+
+    /// Adds the intentions of a ledger whose write has failed, and may be stored all the same, to
+    /// the base of the next merge. Nothing was sent for those that are withdrawn until then.
+    pub fn add_intentions(&mut self, unconfirmed: &Self) {
+        let entries = unconfirmed.entries.iter();
+        self.entries.extend(entries.filter(|e| e.state == State::Intended).cloned());
     }
 
     /// Limits times that lie in the future, as a clock that was once wrong leaves them, and returns
@@ -192,6 +202,14 @@ mod tests {
         assert_eq!(old.merged(&old, &theirs), theirs);
         let intended = ledger(&[entry("a", 0, State::Intended)]);
         assert_eq!(old.merged(&intended, &Ledger::default()), old, "they did not know that");
+    }
+
+    /// It withdrew the intention of an eviction, and could not save that.
+    #[test]
+    fn an_eviction_that_another_leader_makes_after_one_was_withdrawn_here_is_kept() {
+        let base = ledger(&[entry("a", 0, State::Intended)]);
+        let theirs = ledger(&[entry("a", 5, State::Evicted)]);
+        assert_eq!(Ledger::default().merged(&base, &theirs), theirs);
     }
 
     #[test]

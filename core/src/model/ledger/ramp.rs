@@ -8,7 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::model::snapshot::facts::OwnerKey;
+use crate::model::snapshot::facts::{OwnerKey, PodPhase};
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::Cooldown;
 
@@ -134,9 +134,13 @@ impl Entry {
         if plain.is_none() {
             return EntryProgress::Open;
         }
+        // It is Ready no longer, and no sibling waits for it.
+        if pod.phase == PodPhase::Succeeded {
+            return ended;
+        }
         let is_ready_for = |since: Timestamp| now.duration_since(since.max(pod.created));
         if pod.ready_since().map_or(SignedDuration::ZERO, is_ready_for) < ramp.watch {
-            return if now.duration_since(self.at) > longest(ramp.watch, cooldown) {
+            return if self.waited(Some(pod), now) > longest(ramp.watch, cooldown) {
                 EntryProgress::Ended(Ending::NeverReady, pod.node)
             } else {
                 EntryProgress::Watched

@@ -155,7 +155,7 @@ impl Ledger {
                 || !settled(entry)
                 || now.duration_since(entry.at) <= LIMIT_PERIOD
                 || unsettled.contains(&entry.workload)
-                || entry.is_shown(snapshot);
+                || entry.evicted_pod(snapshot).is_some();
             if !keep {
                 excess = excess.saturating_sub(entry.bytes());
                 reduced.push(entry.clone());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use crate::model::record::Fact;
-use crate::model::snapshot::facts::OwnerKey;
+use crate::model::snapshot::facts::{OwnerKey, PodPhase};
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::policy::Cooldown;
 
@@ -101,7 +101,7 @@ impl Ledger {
             let pod = match &entry.replacement {
                 Some(uid) => find_pod(snapshot, &entry.workload, uid)
                     .filter(|id| snapshot.pod(*id).node.is_none()),
-                None => evicted_pod(entry, snapshot).filter(|id| snapshot.pod(*id).terminating),
+                None => entry.ending_pod(snapshot),
             };
             Some((pod?, &entry.possible_nodes[..]))
         })
@@ -219,16 +219,23 @@ fn is_unlucky(entry: &Entry, landed: Option<Landed>, to: Option<&str>) -> bool {
     landed == Some(Landed::AsForeseen) && likeliest != to
 }
 
-/// Returns the pod of an entry while it exists. By uid too, since a StatefulSet may have created a
-/// pod with the same name already.
-fn evicted_pod(entry: &Entry, snapshot: &Snapshot) -> Option<PodId> {
-    let found = snapshot.find_pod(&entry.workload.namespace, &entry.pod);
-    found.filter(|id| snapshot.pod(*id).uid == entry.uid)
+impl Entry {
+    /// Returns the evicted pod while it exists, as far as the watch shows. By uid too, since a
+    /// StatefulSet may have created a pod with the same name already.
+    pub(super) fn evicted_pod(&self, snapshot: &Snapshot) -> Option<PodId> {
+        let found = snapshot.find_pod(&self.workload.namespace, &self.pod);
+        found.filter(|id| snapshot.pod(*id).uid == self.uid)
+    }
+
+    /// Returns the evicted pod while it ends.
+    fn ending_pod(&self, snapshot: &Snapshot) -> Option<PodId> {
+        self.evicted_pod(snapshot).filter(|id| snapshot.pod(*id).terminating)
+    }
 }
 
 /// Returns true if the pod of an entry stays.
 fn still_there(entry: &Entry, snapshot: &Snapshot) -> bool {
-    evicted_pod(entry, snapshot).is_some_and(|id| !snapshot.pod(id).terminating)
+    entry.evicted_pod(snapshot).is_some_and(|id| !snapshot.pod(id).terminating)
 }
 
 fn ending(
@@ -251,24 +258,29 @@ fn ending(
     }
     let replacement =
         entry.replacement.as_ref().and_then(|uid| find_pod(snapshot, &entry.workload, uid));
-    let waited_enough = now.duration_since(entry.at) > patience(cooldown);
-    let Some(pod) = replacement.map(|id| snapshot.pod(id)) else {
-        return waited_enough.then_some((Ending::NotReplaced, None));
+    let replacement = replacement.map(|id| snapshot.pod(id));
+    let waited_enough = entry.waited(replacement, now) > patience(cooldown);
+    let Some(pod) = replacement else {
+        // A StatefulSet replaces a pod that has ended, which may take longer.
+        let not_replaced = waited_enough && entry.ending_pod(snapshot).is_none();
+        return not_replaced.then_some((Ending::NotReplaced, None));
     };
-    match pod.node {
-        Some(node) if pod.ready && entry.aim == Aim::Renew => Some((Ending::Renewed, Some(node))),
-        node if entry.aim == Aim::Renew => waited_enough.then_some((Ending::NeverReady, node)),
-        // Known as soon as the pod is bound. It need not be Ready to show that the move was in
-        // vain.
-        Some(node) if snapshot.node(node).name == entry.node => {
-            Some((Ending::SameNode, Some(node)))
-        }
-        Some(node) if pod.ready && entry.aim == Aim::Opening => Some((Ending::Renewed, Some(node))),
-        Some(node) if pod.ready => match hot(node) {
-            Some(true) => Some((Ending::HotNode, Some(node))),
-            Some(false) => Some((Ending::Helped, Some(node))),
-            None => waited_enough.then_some((Ending::Renewed, Some(node))),
-        },
-        node => waited_enough.then_some((Ending::NeverReady, node)),
+    let never_ready = waited_enough.then_some((Ending::NeverReady, pod.node));
+    let Some(node) = pod.node else {
+        return never_ready;
+    };
+    // Known as soon as the pod is bound. It need not be Ready to show that the move was in vain.
+    if entry.aim != Aim::Renew && snapshot.node(node).name == entry.node {
+        return Some((Ending::SameNode, Some(node)));
     }
+    let ending = match hot(node) {
+        _ if pod.phase == PodPhase::Succeeded => Ending::Renewed,
+        _ if !pod.ready => return never_ready,
+        _ if entry.aim != Aim::Move => Ending::Renewed,
+        Some(true) => Ending::HotNode,
+        Some(false) => Ending::Helped,
+        None if waited_enough => Ending::Renewed,
+        None => return None,
+    };
+    Some((ending, Some(node)))
 }

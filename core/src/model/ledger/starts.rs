@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
+use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::OwnerKey;
-use crate::model::snapshot::{PodId, Snapshot};
 use crate::policy::Cooldown;
 
 use super::capacity::key_bytes;
@@ -133,9 +133,12 @@ impl Ledger {
         &mut self,
         entry: &Entry,
         ending: Ending,
-        took: SignedDuration,
+        took: Option<SignedDuration>,
         cooldown: &Cooldown,
     ) {
+        let Some(took) = took.filter(|_| entry.aim != Aim::Clear) else {
+            return;
+        };
         let shows = match ending {
             // A later one was not looked for in time, and may be the pod of a rollout.
             Ending::Helped | Ending::Renewed | Ending::HotNode => took <= patience(cooldown),
@@ -143,7 +146,7 @@ impl Ledger {
             // The replacement may have restarted, or the end is known before it is Ready.
             Ending::GotWorse(_) | Ending::SameNode | Ending::NotReplaced => false,
         };
-        if shows && entry.aim != Aim::Clear && entry.replacement.is_some() {
+        if shows {
             self.starts.learn(&entry.workload, took);
         }
     }
@@ -157,28 +160,23 @@ impl Ledger {
         };
         let late = |e: &&Entry| e.state == State::Settled(Ending::NeverReady) && is_last(e);
         for entry in self.entries.iter().filter(late) {
-            if entry.replacement(snapshot).is_some() {
-                self.starts.raise(&entry.workload, entry.took(snapshot, now));
+            if let Some(took) = entry.took(snapshot, now) {
+                self.starts.raise(&entry.workload, took);
             }
         }
     }
 }
 
 impl Entry {
-    /// Returns the replacement, while it exists.
-    fn replacement(&self, snapshot: &Snapshot) -> Option<PodId> {
-        let uid = self.replacement.as_ref()?;
-        find_pod(snapshot, &self.workload, uid)
-    }
-
     /// Returns the time from the decision until the replacement was Ready, or until now if it is
-    /// not.
-    pub(super) fn took(&self, snapshot: &Snapshot, now: jiff::Timestamp) -> SignedDuration {
-        let pod = self.replacement(snapshot).map(|id| snapshot.pod(id));
-        let ready = pod.and_then(|pod| pod.ready_since()).unwrap_or(now);
+    /// not; `None` without a replacement, and if it has finished, so that the time is not known.
+    pub(super) fn took(&self, snapshot: &Snapshot, now: jiff::Timestamp) -> Option<SignedDuration> {
+        let uid = self.replacement.as_ref()?;
+        let pod = snapshot.pod(find_pod(snapshot, &self.workload, uid)?);
+        let ready = pod.ready_since().unwrap_or(now);
         // The clocks of the nodes may differ from ours.
         let took = ready.min(now).duration_since(self.at);
-        took.max(SignedDuration::ZERO)
+        (!pod.finished()).then_some(took.max(SignedDuration::ZERO))
     }
 }
 

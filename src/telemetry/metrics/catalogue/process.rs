@@ -71,7 +71,7 @@ pub(in super::super) const REJECTED: MetricInfo = gauge(
 pub(in super::super) const RECORD_LINES: MetricInfo = counter(
     "record_lines",
     "Lines of the record, by whether they are written, rejected by the sink, or dropped because the \
-        sink was down for too long",
+        ledger had no room for them while they waited for the sink",
     &[MetricLabel("result", LabelValues::Fixed(&LineResult::CODES))],
 );
 pub(in super::super) const TAINTS: MetricInfo = counter(

@@ -47,8 +47,8 @@ pub enum Stop {
         /// The time until the replacement is Ready, by earlier ones of the workload.
         start: SignedDuration,
     },
-    /// A person has approved other evictions, which this cycle makes.
-    #[error("only approved evictions are made in this cycle, and its eviction is not one of them")]
+    /// A person has approved other evictions, which go first.
+    #[error("a person has approved other evictions, and its own is not one of them")]
     NotApproved,
     /// No autoscaler could remove the pod's node after it was emptied.
     #[error("emptying its node would gain nothing, because no autoscaler may remove it: {0}")]
@@ -70,7 +70,9 @@ impl Stop {
             Stop::WorkloadRejected => ("rejected-workload", WORKLOAD_REJECTED.into()),
             Stop::LedgerFull(_) => ("ledger-full", LEDGER_FULL.into()),
             Stop::NotWorthIt { .. } => ("not-worth-it", FASTER_START.into()),
-            Stop::NotApproved => ("not-approved", "wait for the next cycle".into()),
+            Stop::NotApproved => {
+                ("not-approved", "wait until those are made or their approval ends".into())
+            }
             Stop::Unremovable(_) => ("unremovable-node", UNREMOVABLE.into()),
             Stop::NotAlone(pod) => ("not-alone", free_other_pod(pod)),
         }
