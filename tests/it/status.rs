@@ -29,7 +29,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, advance};
 use tokio_util::sync::CancellationToken;
 
-use crate::it::support::{Cluster, EVEN, after, noon, parse};
+use crate::it::support::{Cluster, EVEN, after, noon, parse, recommending};
 
 /// A policy by which no pod of [`UNEVEN`] moves, because each could return to its node.
 fn strict() -> String {
@@ -83,7 +83,7 @@ impl PublishedStatus {
         let snapshot = cluster.snapshot(self.engine.policy());
         self.engine.observe_steady(&snapshot, &cluster.readings(at), at);
         self.engine.settle(&snapshot, at);
-        let mut plan = self.engine.decide(&snapshot, at);
+        let mut plan = recommending(&self.engine, &snapshot, at);
         self.engine.propose(&self.engine.join_usage(&snapshot, at), &mut plan);
         let outcomes: Vec<Outcome> =
             outcome.map(|o| vec![o.clone(); plan.moves.len()]).unwrap_or_default();
@@ -333,7 +333,7 @@ fn a_missing_right_to_steer_is_shown_with_what_steering_would_achieve() {
     let status = PublishedStatus::new(parse(EVEN));
     let cluster = Cluster::parse(UNEVEN);
     let snapshot = cluster.snapshot(status.engine.policy());
-    let mut plan = status.engine.decide(&snapshot, noon());
+    let mut plan = recommending(&status.engine, &snapshot, noon());
     plan.steering_trial = Some(SteeringTrial {
         asked: true,
         refused: 3,

@@ -23,8 +23,8 @@
 //! After a step, the slope is that of a steep rise for some minutes. So only a slope of at most
 //! [`AT_ONCE`], or one that most of the last changes between periods have, goes on. And for two
 //! hours, the forecasts from before the step were wrong. But once usage has stayed there for
-//! [`STEP_STAYS`] periods, it is expected to stay, and to be no further below the expectation than the
-//! lowest of these periods.
+//! [`STEP_STAYS`] periods, it is expected to stay, and the error is no larger than what these
+//! periods show: an excess that all of them have counts.
 //!
 //! An example: cpu rises by 0.1 points a minute, from 48 % to 60 %. The mean is 56.1 %, 3.9 points
 //! below the newest value. Every half hour went on as the one before it, so the factors are 1.00
@@ -60,8 +60,8 @@ const MOMENTUM: f64 = 0.6;
 /// The slope that goes on at once, in shares of a node a minute. A larger one has to last, because
 /// it may be a step. For its evidence see `docs/decisions/usage.md`.
 const AT_ONCE: f64 = 0.003;
-/// The newest periods that show that a step lasts: 45 minutes. With 30 minutes, two recorded days of
-/// 50 nodes need 341 instead of 315 evictions (`benchmark/`, PlanetLab placements A, every minute).
+/// The newest periods that show that a step lasts: 45 minutes. With 30 minutes, two recorded days
+/// of 50 nodes need 341 instead of 315 evictions (`benchmark/`, PlanetLab, every minute).
 /// With an hour, nodes that have made a step stay hot for so much longer.
 const STEP_STAYS: usize = 15;
 /// The weight of these factors, relative to those of the series.
@@ -101,9 +101,8 @@ impl Trend {
         let squares = series.map(|value| (value - averages[0]).powi(2));
         let spread = means(&squares)[0] * (1.0 - trend.persistence.powi(2));
         let expected = trend.after(MIDDLE, SeriesState::of(series));
-        let lowest = last.iter().copied().fold(f64::INFINITY, f64::min);
-        let below = (expected - lowest).max(0.0) / SIGNIFICANT;
-        Trend { error: trend.error.hypot(spread.sqrt()).min(below), ..trend }
+        let far = last.iter().map(|value| (value - expected).abs()).fold(0.0, f64::max);
+        Trend { error: trend.error.hypot(spread.sqrt()).min(far / SIGNIFICANT), ..trend }
     }
 
     /// Keeps at least the part of the newest deviation from the mean that all of the last values
