@@ -128,6 +128,8 @@ impl Ratio {
     pub const ZERO: Ratio = Ratio(0.0);
     /// 1%.
     pub const ONE_PERCENT: Ratio = Ratio(0.01);
+    /// 5%.
+    pub const TWENTIETH: Ratio = Ratio(0.05);
     /// 10%.
     pub const TENTH: Ratio = Ratio(0.1);
     /// 25%.

@@ -234,7 +234,7 @@ fn wishes(
     if policy.hot {
         let has_taint = |node| has(node, SteerValue::Hot);
         wishes = hot::hot(&now, verdicts, has_taint);
-        hot::add_warm(&now, &mut wishes, &landings.moves, has_taint, withheld);
+        hot::add_warm(&now, &mut wishes, landings, has_taint, withheld);
     }
     let (unlanded_hot, unlanded): (Vec<Wish>, Vec<Wish>) =
         unlanded(world, landings, tainted).partition(|wish| wish.value == SteerValue::Hot);

@@ -16,7 +16,7 @@ use crate::model::plan::{Class, SteerReason, SteerValue, Verdict};
 use crate::model::snapshot::NodeId;
 use crate::values::Ratio;
 
-use super::{Limit, Wish, Withheld, sort};
+use super::{Landings, Limit, Wish, Withheld, sort};
 
 /// A node keeps the taint as long as a ratio is above this share of its target. It was chosen on
 /// recorded usage (`tests/traces.sh`): with 80%, a third more pods are evicted, because a node that
@@ -26,9 +26,12 @@ const COOL: f64 = 0.65;
 /// A node gets the taint while other nodes are hot if a ratio is above this share of its target.
 const WARM: f64 = 0.75;
 
-/// A node without the taint has to be warmer by this ratio to get that of another node, so that
-/// taints do not wander.
-const AHEAD: f64 = 0.05;
+/// While pods of a hot node find no place, a node without the taint gets that of another one if it
+/// is warmer by this ratio: those that have taken replacements may have become the warmest. At all
+/// other times nodes keep their taints, because one that was hot often becomes hot again. If taints
+/// always went to the warmest, nodes of a recorded day of 50 nodes would be above the target for a
+/// fifth longer (`benchmark/`, PlanetLab 20110303 with steering, every minute).
+const AHEAD: Ratio = Ratio::TWENTIETH;
 
 /// Nodes that have been hot for long enough. One that has the taint keeps it before hotter ones.
 pub(super) fn hot(
@@ -59,10 +62,11 @@ pub(super) fn hot(
 pub(super) fn add_warm(
     now: &Draft<'_>,
     wishes: &mut Vec<Wish>,
-    expecting: &BTreeSet<NodeId>,
+    landings: &Landings,
     has_taint: impl Fn(NodeId) -> bool,
     withheld: &mut Vec<Withheld>,
 ) {
+    let lead = if landings.stuck.is_empty() { Ratio::ONE } else { AHEAD };
     let hot: BTreeSet<NodeId> = wishes.iter().map(|wish| wish.node).collect();
     let mut taken = hot.clone();
     for pool in now.world.policy.low_node_utilization().flat_map(|r| in_force(now, r)) {
@@ -70,11 +74,11 @@ pub(super) fn add_warm(
         let [warm, cool] = [WARM, COOL].map(|share| pool.share_of_targets(share));
         let wish = |node: NodeId| {
             let has_taint = has_taint(node);
-            let may_gain = hot > 0 && !expecting.contains(&node);
+            let may_gain = hot > 0 && !landings.moves.contains(&node);
             let limits = if has_taint { &cool } else { &warm };
             let above = furthest_above(now, node, pool.basis, limits);
             let above = above.filter(|_| has_taint || may_gain)?;
-            Some(warm_wish(now, node, above, has_taint))
+            Some(warm_wish(now, node, above, has_taint.then_some(lead)))
         };
         let calm = pool.nodes.iter().filter(|node| !taken.contains(node));
         let mut calm: Vec<Wish> = calm.filter_map(|node| wish(*node)).collect();
@@ -87,13 +91,14 @@ pub(super) fn add_warm(
 }
 
 /// The wish for a node that is not cool enough for replacements, by the limit that it exceeds.
-fn warm_wish(now: &Draft<'_>, node: NodeId, above: AboveTarget, has_taint: bool) -> Wish {
+/// `lead` is that of a node with the taint.
+fn warm_wish(now: &Draft<'_>, node: NodeId, above: AboveTarget, lead: Option<Ratio>) -> Wish {
     let (resource, ratio, limit) = (above.name(now), above.ratio, above.target);
-    let (why, lead) = if has_taint {
-        (SteerReason::Cooling { resource, ratio, cool: limit }, AHEAD)
+    let why = if lead.is_some() {
+        SteerReason::Cooling { resource, ratio, cool: limit }
     } else {
-        (SteerReason::Warm { resource, ratio, limit }, 0.0)
+        SteerReason::Warm { resource, ratio, limit }
     };
-    let distance = Ratio::new(ratio.get() + lead).unwrap_or(ratio);
+    let distance = ratio.plus(lead.unwrap_or(Ratio::ZERO));
     Wish { node, value: SteerValue::Hot, why, distance }
 }
