@@ -60,9 +60,9 @@ const MOMENTUM: f64 = 0.6;
 /// The slope that goes on at once, in shares of a node a minute. A larger one has to last, because
 /// it may be a step. For its evidence see `docs/decisions/usage.md`.
 const AT_ONCE: f64 = 0.003;
-/// The newest periods that show that a step lasts: 45 minutes. With 30 minutes, two recorded days
-/// of 50 nodes need 341 instead of 315 evictions (`benchmark/`, PlanetLab, every minute).
-/// With an hour, nodes that have made a step stay hot for so much longer.
+/// The newest periods that show that a step lasts: 45 minutes. With an hour, a node that has made a
+/// step stays hot for so much longer. With 30 minutes, and a limit of the error on one side only,
+/// two recorded days of 50 nodes need 341 instead of 315 evictions (`benchmark/`, PlanetLab).
 const STEP_STAYS: usize = 15;
 /// The weight of these factors, relative to those of the series.
 const PULL: f64 = 0.3;
