@@ -25,7 +25,7 @@ const AUTOSCALERS: [&str; 3] = ["cluster-autoscaler", "aws-cluster-autoscaler", 
 /// Labels and taints by which these programs mark nodes. Where a cloud runs them, nothing else
 /// shows them.
 const AUTOSCALER_MARKS: [&str; 3] =
-    ["karpenter.sh/nodepool", "karpenter.sh/disrupted", "DeletionCandidateOfClusterAutoscaler"];
+    ["karpenter.sh/nodepool", "karpenter.sh/disrupted", NodeClosure::CANDIDATE];
 /// Names and labels of other programs that evict pods to balance a cluster.
 const DESCHEDULERS: [&str; 3] = ["descheduler", "koord-descheduler", "volcano-descheduler"];
 /// The scheduler of pods that name none.

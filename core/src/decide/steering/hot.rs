@@ -29,8 +29,8 @@ const WARM: f64 = 0.75;
 /// While pods of a hot node find no place, a node without the taint gets that of another one if it
 /// is warmer by this ratio: those that have taken replacements may have become the warmest. At all
 /// other times nodes keep their taints, because one that was hot often becomes hot again. If taints
-/// always went to the warmest, nodes of a recorded day of 50 nodes would be above the target for a
-/// fifth longer (`benchmark/`, PlanetLab 20110303 with steering, every minute).
+/// always went to the warmest, 50 nodes would be above the target for a fifth longer on a recorded
+/// day (`benchmark/`, PlanetLab 20110303 with steering, every minute).
 const AHEAD: Ratio = Ratio::TWENTIETH;
 
 /// Nodes that have been hot for long enough. One that has the taint keeps it before hotter ones.

@@ -47,9 +47,9 @@ pub(super) struct RemoveDuplicatesRun<'w> {
 pub(super) struct DuplicateRules {
     /// Whether a pod, given the strategy's position, is one of the replicas that are compared.
     pub(super) counts: fn(&Draft<'_>, usize, PodId) -> Result<(), NotSelected>,
-    /// Whether only duplicates decide where replicas may go, and no pod that stays in any case: the
-    /// first of each set; whether closed nodes may take replicas; and whether a replacement may
-    /// land on any node, not only where it makes the spread more even.
+    /// Whether the strategy does three things as descheduler does: only duplicates decide where
+    /// replicas may go, and not the first of each set, which stays; closed nodes may take
+    /// replicas; and a replacement may land on any node, even where the spread is no more even.
     pub(super) as_descheduler: bool,
 }
 

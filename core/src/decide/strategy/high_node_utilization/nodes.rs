@@ -12,9 +12,6 @@ use crate::policy::{Basis, HighNodeUtilization};
 use super::rule::EmptyingRule;
 use super::unremovable;
 
-/// The soft taint by which cluster-autoscaler announces that it may remove a node.
-const CANDIDATE: &str = "DeletionCandidateOfClusterAutoscaler";
-
 /// Sources and destinations, and the changes made while nodes are emptied.
 #[derive(Clone, Debug)]
 pub struct EmptyingNodes {
@@ -137,8 +134,9 @@ impl EmptyingNodes {
     }
 }
 
-/// The pods that have to leave an underused node, large ones first; `None` if it stays in any case:
-/// one of them may not go, or an autoscaler may not remove the node.
+/// The pods that have to leave an underused node, large ones first, and last those that go once
+/// earlier replacements are Ready; `None` if it stays in any case: one of them may not go, or an
+/// autoscaler may not remove the node.
 pub fn leaving_pods(
     draft: &Draft<'_>,
     rule: &EmptyingRule<'_>,
@@ -170,7 +168,8 @@ fn takes(draft: &Draft<'_>, node: NodeId) -> bool {
 /// Whether an autoscaler is about to remove a node.
 fn is_leaving(draft: &Draft<'_>, node: NodeId) -> bool {
     let facts = draft.world.snapshot.node(node);
-    facts.is_closed_by(NodeClosure::Leaving) || facts.taints.iter().any(|t| t.key == CANDIDATE)
+    facts.is_closed_by(NodeClosure::Leaving)
+        || facts.taints.iter().any(|t| t.key == NodeClosure::CANDIDATE)
 }
 
 /// Whether steering keeps pods away from a node so that it can be emptied. A node that is closed

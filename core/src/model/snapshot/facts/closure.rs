@@ -38,8 +38,7 @@ pub enum NodeClosure {
 /// Taints of a node that an autoscaler is removing. A pod that tolerates them is deleted with the
 /// node: `ToBeDeletedTaint` in cluster-autoscaler/utils/taints/taints.go, and the taint of
 /// <https://karpenter.sh/docs/concepts/disruption/#termination-controller>, which was called
-/// `karpenter.sh/disruption` before v1. cluster-autoscaler takes back the soft taint
-/// `DeletionCandidateOfClusterAutoscaler` when pods arrive, so it closes no node.
+/// `karpenter.sh/disruption` before v1.
 const LEAVING: [&str; 3] =
     ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
 
@@ -57,6 +56,10 @@ const STOPPING: [&str; 7] = [
 ];
 
 impl NodeClosure {
+    /// The soft taint by which cluster-autoscaler announces that it may remove a node. It takes it
+    /// back when pods arrive, so it closes no node.
+    pub const CANDIDATE: &str = "DeletionCandidateOfClusterAutoscaler";
+
     /// Returns the closure that a taint with this key means, whether or not a pod tolerates it;
     /// `None` if it means none.
     pub fn of_taint(key: &str) -> Option<Self> {

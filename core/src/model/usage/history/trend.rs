@@ -95,12 +95,12 @@ impl Trend {
                 weight: share * halved(count(origin) * Course::MINUTES, OF_FACTORS),
             });
         }
-        let last = &series[..STEP_STAYS];
-        let trend = sums.trend().limited(slope(series), lasting(newest));
+        let (last, state) = (&series[..STEP_STAYS], SeriesState::of(series));
+        let trend = sums.trend().limited(state.slope, lasting(newest));
         let trend = trend.kept_by(last, averages[0]);
         let squares = series.map(|value| (value - averages[0]).powi(2));
         let spread = means(&squares)[0] * (1.0 - trend.persistence.powi(2));
-        let expected = trend.after(MIDDLE, SeriesState::of(series));
+        let expected = trend.after(MIDDLE, state);
         let far = last.iter().map(|value| (value - expected).abs()).fold(0.0, f64::max);
         Trend { error: trend.error.hypot(spread.sqrt()).min(far / SIGNIFICANT), ..trend }
     }
