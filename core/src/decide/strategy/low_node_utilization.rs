@@ -112,7 +112,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
         let hot = self.hot.get(&draft.world.snapshot.pod(pod).node?)?;
         Some(SavedEvictions {
             moves: 1,
-            need: Some(hot.fall_to(hot.need_without(draft, pod))?),
+            need: Some(hot.fall_without(|one| one.weight(draft, pod))?),
             success: draft.success_of(self.position, pod)?,
         })
     }
@@ -156,19 +156,18 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
     /// one of them, which the next cycle then considers. Once the work is used up, the answer at
     /// that time counts.
     fn refused(&mut self, draft: &Draft<'_>) -> Vec<(Candidate, Refusal)> {
-        let mut refused = std::mem::take(&mut self.search.refused);
-        refused.append(&mut self.search.given_up);
+        let mut asked = std::mem::take(&mut self.search.asked);
+        asked.append(&mut self.search.given_up);
         let ask = |pod| {
+            let mut refusal = draft.remembered_refusal(self.position, pod)?;
             let candidate = self.candidate_of(draft, pod)?;
-            let refusal = if self.search.is_spent() {
-                draft.remembered_refusal(self.position, pod)
-            } else {
+            if !self.search.is_spent() {
                 self.search.work += draft.forecast_work();
-                gate::admit(&candidate, draft).err()
-            };
-            Some((candidate, refusal?))
+                refusal = gate::admit(&candidate, draft).err()?;
+            }
+            Some((candidate, refusal))
         };
-        refused.into_iter().filter_map(ask).collect()
+        asked.into_iter().filter_map(ask).collect()
     }
 
     fn work(&self) -> Option<usize> {
@@ -216,8 +215,6 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             return Vec::new();
         };
         let basis = in_force.basis;
-        let limits = in_force.thresholds.iter().zip(in_force.targets.iter());
-        let limits = limits.filter(|((resource, _), _)| !run.before.lacks(node, *resource));
         let level = |(&(resource, threshold), &(_, target))| ResourceLevel {
             resource,
             basis,
@@ -225,7 +222,8 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             threshold: Some(threshold),
             target: Some(target),
         };
-        limits.map(level).collect()
+        let levels = in_force.thresholds.iter().zip(in_force.targets.iter()).map(level);
+        levels.filter(|level| !run.before.lacks(node, level.resource)).collect()
     }
 }
 

@@ -30,37 +30,29 @@ impl HotNode {
     pub(super) fn new(
         draft: &Draft<'_>,
         node: NodeId,
-        excess: &[ResourceExcess],
+        excess: Vec<ResourceExcess>,
         movable: Vec<PodId>,
     ) -> Self {
-        let with_need = |one: &ResourceExcess| {
+        let with_need = |one: ResourceExcess| {
             let loads = movable.iter().filter_map(|pod| one.weight(draft, *pod));
             one.with_need(loads.collect())
         };
         let (why_not, excess) = begun(draft, excess, &movable);
-        HotNode {
-            node,
-            excess: excess.iter().map(with_need).collect(),
-            why_not,
-            movable,
-            pods: Vec::new(),
-        }
+        let excess = excess.into_iter().map(with_need).collect();
+        HotNode { node, excess, why_not, movable, pods: Vec::new() }
     }
 
     /// Returns the relief by a pod of this node, or why the pod is not selected.
     pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
-        let relief = self.relief(draft, pod)?;
+        let names = || self.excess.iter().map(|excess| excess.above.name(draft));
+        let relief = self.relief(draft, pod);
+        let relief = relief.ok_or_else(|| NotSelected::RelievesNothing(names().collect()))?;
         self.why_not.clone().map_or(Ok(relief), Err)
     }
 
-    /// Returns the relief by a pod of this node, or why there is none.
-    pub(super) fn relief(&self, draft: &Draft<'_>, pod: PodId) -> Result<PodRelief, NotSelected> {
-        let relief = PodRelief::of(draft, pod, self.node, &self.excess);
-        if relief.is_none() {
-            let names = self.excess.iter().map(|excess| excess.above.name(draft));
-            return Err(NotSelected::RelievesNothing(names.collect()));
-        }
-        Ok(relief)
+    /// Returns the relief by a pod of this node; `None` if there is none.
+    pub(super) fn relief(&self, draft: &Draft<'_>, pod: PodId) -> Option<PodRelief> {
+        PodRelief::of(draft, pod, self.node, &self.excess)
     }
 
     /// The fewest evictions that bring the node below its targets; zero if its excess is too small
@@ -87,20 +79,16 @@ impl HotNode {
         self.excess.iter().map(|one| one.parts).fold(0.0, f64::max)
     }
 
-    /// How the need falls to this number; `None` if it does not.
-    pub(super) fn fall_to(&self, need: usize) -> Option<FallingNeed> {
+    /// How the need falls without a pod that leaves with this load of each resource; `None` if it
+    /// does not.
+    pub(super) fn fall_without(
+        &self,
+        load: impl Fn(&ResourceExcess) -> Option<Amount>,
+    ) -> Option<FallingNeed> {
         let needed = self.need();
-        let saved = needed.saturating_sub(need);
-        (saved > 0).then_some(FallingNeed { saved, needed })
-    }
-
-    /// The need without one of the pods.
-    pub(super) fn need_without(&self, draft: &Draft<'_>, pod: PodId) -> usize {
-        let needs = self.excess.iter().map(|one| {
-            let weight = one.weight(draft, pod);
-            one.need - usize::from(weight.is_some_and(|weight| one.is_saved_by(weight)))
-        });
-        needs.max().unwrap_or(0)
+        let most = self.excess.iter().filter(|one| one.need == needed);
+        let mut saved = most.map(|one| load(one).is_some_and(|load| one.is_saved_by(load)));
+        saved.all(|saved| saved).then_some(FallingNeed { saved: 1, needed })
     }
 
     /// Whether the node is above a target at present, and not only soon.
@@ -149,20 +137,14 @@ fn within_variation(draft: &Draft<'_>, excess: &[ResourceExcess]) -> Option<NotS
 /// remove too little.
 fn begun(
     draft: &Draft<'_>,
-    excess: &[ResourceExcess],
+    excess: Vec<ResourceExcess>,
     movable: &[PodId],
 ) -> (Option<NotSelected>, Vec<ResourceExcess>) {
-    let all = || excess.to_vec();
-    if let Some(why) = within_variation(draft, excess) {
-        return (Some(why), all());
-    }
     let far = |one: &ResourceExcess| out_of_reach(draft, one, movable);
     let within_reach: Vec<_> = excess.iter().filter(|one| far(one).is_none()).copied().collect();
-    if within_reach.is_empty() {
-        (excess.first().and_then(far), all())
-    } else {
-        (within_variation(draft, &within_reach), within_reach)
-    }
+    let none = within_reach.is_empty().then(|| excess.first().and_then(far)).flatten();
+    let counted = if within_reach.is_empty() { excess } else { within_reach };
+    (within_variation(draft, &counted).or(none), counted)
 }
 
 /// Says that the movable pods together can remove too little of an excess.
@@ -251,10 +233,16 @@ mod tests {
     }
 
     #[test]
-    fn only_a_smaller_need_is_a_fall() {
+    fn the_need_falls_without_a_pod_that_saves_an_eviction_where_most_are_needed() {
         let hot = hot_node(&[4, 4], &[9], None);
-        let fall = hot.fall_to(1).map(|fall| (fall.saved, fall.needed));
-        assert_eq!((fall, hot.fall_to(2)), (Some((1, 2)), None));
+        let without = |cores, gibibytes| {
+            let load = |one: &ResourceExcess| {
+                let is_cpu = one.above.resource == ResourceId::CPU;
+                Some(Amount::new(if is_cpu { cores } else { gibibytes }))
+            };
+            hot.fall_without(load).map(|fall| (fall.saved, fall.needed))
+        };
+        assert_eq!((without(1, 0), without(0, 9)), (Some((1, 2)), None));
     }
 
     #[test]

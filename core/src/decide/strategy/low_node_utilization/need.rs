@@ -67,7 +67,7 @@ impl LowNodeUtilizationRun<'_> {
     ) -> Option<HotNode> {
         let excess = self.excess(draft, node)?;
         let movable = pods.filter(|pod| gate::is_evictable(*pod, self.position, draft));
-        Some(HotNode::new(draft, node, &excess, movable.collect()))
+        Some(HotNode::new(draft, node, excess, movable.collect()))
     }
 
     /// The pods of a node that are still to be judged.

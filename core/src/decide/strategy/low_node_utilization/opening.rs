@@ -26,7 +26,7 @@ impl<'d> SequenceSearch<'_, '_, 'd> {
         let followers: Vec<Vec<Candidate>> = hot.iter().map(|hot| self.followers(hot)).collect();
         let others = followers.concat();
         for followers in followers {
-            self.until = self.run.search.most_work.min(self.work + share);
+            self.until = self.run.search.most_work.min(self.run.uncertain_work + share);
             for follower in followers {
                 for node in self.nodes_for(&follower) {
                     if let Some(opening) = self.opens(&follower, node, &others) {

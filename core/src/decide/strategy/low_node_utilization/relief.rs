@@ -31,12 +31,13 @@ pub(super) struct PodRelief {
 }
 
 impl PodRelief {
+    /// The relief by a pod; `None` if it relieves nothing.
     pub(super) fn of(
         draft: &Draft<'_>,
         pod: PodId,
         node: NodeId,
         excess: &[ResourceExcess],
-    ) -> Self {
+    ) -> Option<Self> {
         let mut relief = PodRelief { requests: requests(draft, node, pod), ..PodRelief::default() };
         for one in excess {
             let share = |amount| draft.share(node, one.above.resource, amount).unwrap_or_default();
@@ -48,12 +49,7 @@ impl PodRelief {
                 relief.unknown = true;
             }
         }
-        relief
-    }
-
-    /// Returns true if the pod relieves nothing.
-    pub(super) fn is_none(&self) -> bool {
-        !self.unknown && self.usage == Ratio::ZERO
+        (relief.unknown || relief.usage > Ratio::ZERO).then_some(relief)
     }
 
     /// Returns true if the plan should say why the pod stays, although it may not be evicted at

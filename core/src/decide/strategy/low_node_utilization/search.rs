@@ -47,10 +47,8 @@ pub(super) struct SearchState {
     turns: NodeTurns,
     /// The number of accepted moves when the round began.
     moves_before: usize,
-    /// Pods that were found not to be certain in this round.
-    pub(super) uncertain: BTreeSet<PodId>,
-    /// Pods that the forecast refused in this round.
-    pub(super) refused: BTreeSet<PodId>,
+    /// Pods that a forecast of this round refused, or found not to be certain.
+    pub(super) asked: BTreeSet<PodId>,
     /// Pods that the forecast refused, and whose nodes are relieved by others.
     pub(super) given_up: BTreeSet<PodId>,
     /// The work so far, in forecasts times nodes.
@@ -98,8 +96,7 @@ impl LowNodeUtilizationRun<'_> {
         turns.sort_by_key(|hot| (hot.need(), Reverse(hot.worst_distance())));
         self.search.turns.begin(turns.into_iter().map(|hot| hot.node).collect());
         self.search.moves_before = draft.accepted().count();
-        self.search.uncertain.clear();
-        self.search.refused.clear();
+        self.search.asked.clear();
     }
 
     /// The next pod whose move is certain, or that a gate other than the landing gate refuses, so
@@ -112,8 +109,7 @@ impl LowNodeUtilizationRun<'_> {
                     return certain;
                 }
                 self.search.turns.pop();
-                let moves = || draft.accepted().any(|c| c.strategy == self.position);
-                if self.search.work >= self.search.most_work / 2 && !moves() {
+                if self.search.work >= self.search.most_work / 2 && self.moves(draft) == 0 {
                     self.search.turns.skip(draft.world.cycle());
                 }
             }
@@ -136,19 +132,19 @@ impl LowNodeUtilizationRun<'_> {
     /// lighter ones relieve their nodes, where these are hot now and not only soon. Returns false
     /// if there are none, or the cycle makes another move, which may change where they land.
     pub(super) fn begin_without_refused(&mut self, draft: &Draft<'_>) -> bool {
-        let is_hot = |pod: &PodId| {
-            let hot = draft.world.snapshot.pod(*pod).node.and_then(|node| self.hot.get(&node));
-            hot.is_some_and(|hot| hot.is_above_now(draft))
-        };
-        let refused: Vec<PodId> = self.search.refused.iter().copied().filter(is_hot).collect();
-        if refused.is_empty() || draft.accepted().any(|c| c.strategy == self.position) {
-            return false;
-        }
-        let nodes = refused.iter().filter_map(|pod| draft.world.snapshot.pod(*pod).node);
-        let nodes: BTreeSet<NodeId> = nodes.collect();
-        self.search.given_up.extend(refused);
-        for node in nodes {
+        let before = self.search.given_up.len();
+        let hot = self.hot.values().filter(|hot| hot.is_above_now(draft));
+        let hot: Vec<NodeId> = hot.map(|hot| hot.node).filter(|_| self.moves(draft) == 0).collect();
+        for node in hot {
+            let refused = staying(draft, node).filter(|pod| self.search.asked.contains(pod));
+            let refused =
+                refused.filter(|pod| draft.remembered_refusal(self.position, *pod).is_some());
+            let refused: Vec<PodId> = refused.collect();
+            self.search.given_up.extend(refused);
             self.renew(draft, node);
+        }
+        if self.search.given_up.len() == before {
+            return false;
         }
         self.begin_round(draft);
         true
@@ -159,8 +155,7 @@ impl LowNodeUtilizationRun<'_> {
     fn certain_on(&mut self, draft: &Draft<'_>, node: NodeId) -> Option<Candidate> {
         let pods = self.hot.get(&node)?.pods.clone();
         for (pod, relief) in pods {
-            let known = [&self.search.uncertain, &self.search.refused];
-            if known.iter().any(|pods| pods.contains(&pod)) || self.is_answered(draft, pod) {
+            if self.search.asked.contains(&pod) || self.is_answered(draft, pod) {
                 continue;
             }
             let candidate = self.candidate_of(draft, pod)?;
@@ -174,11 +169,11 @@ impl LowNodeUtilizationRun<'_> {
                 continue;
             }
             self.search.work += draft.forecast_work();
-            match gate::prospect(&candidate, draft) {
-                Ok(prospect) if prospect.success.get() >= CERTAIN => return Some(candidate),
-                Ok(_) => self.search.uncertain.insert(pod),
-                Err(_) => self.search.refused.insert(pod),
-            };
+            let prospect = gate::prospect(&candidate, draft);
+            if prospect.is_ok_and(|prospect| prospect.success.get() >= CERTAIN) {
+                return Some(candidate);
+            }
+            self.search.asked.insert(pod);
         }
         None
     }
@@ -188,7 +183,7 @@ impl LowNodeUtilizationRun<'_> {
     /// or was, and none may be evicted.
     fn in_order(&self, draft: &Draft<'_>, hot: &HotNode) -> Vec<(PodId, PodRelief)> {
         let remaining = self.remaining(draft, hot.node);
-        let reliefs = remaining.filter_map(|pod| Some((pod, hot.relief(draft, pod).ok()?)));
+        let reliefs = remaining.filter_map(|pod| Some((pod, hot.relief(draft, pod)?)));
         let mut pods: Vec<(PodId, PodRelief)> = reliefs.collect();
         let is_silent = hot.movable.is_empty()
             && !pods.iter().any(|(_, relief)| relief.is_worth_a_note())

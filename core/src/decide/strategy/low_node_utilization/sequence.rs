@@ -76,25 +76,22 @@ impl LowNodeUtilizationRun<'_> {
             return Some(single?.first);
         }
         let later = self.after_sequences(draft);
-        let mut search = SequenceSearch {
-            run: self,
-            draft,
-            later: &later,
-            best: single,
-            work: self.uncertain_work,
-            until: self.search.most_work,
-        };
+        let until = self.search.most_work;
+        let mut search = SequenceSearch { run: self, draft, later: &later, best: single, until };
         search.openings();
-        let SequenceSearch { best, work, .. } = search;
-        self.uncertain_work = work;
-        self.followers.extend(best.as_ref().and_then(|best| best.follower));
-        best.map(|best| best.first)
+        let best = search.best?;
+        self.followers.extend(best.follower);
+        Some(best.first)
     }
 
     /// Whether the cycle has made so many moves that others than certain ones wait.
     pub(super) fn is_paced(&self, draft: &Draft<'_>) -> bool {
-        let own = draft.accepted().filter(|c| c.strategy == self.position);
-        own.count() >= self.search.pace
+        self.moves(draft) >= self.search.pace
+    }
+
+    /// The number of moves that the strategy makes in this cycle.
+    pub(super) fn moves(&self, draft: &Draft<'_>) -> usize {
+        draft.accepted().filter(|c| c.strategy == self.position).count()
     }
 
     /// The single move of a pod that saves an eviction most probably.
@@ -104,10 +101,10 @@ impl LowNodeUtilizationRun<'_> {
     /// probable than the best of these.
     fn best_single(&mut self, draft: &Draft<'_>) -> Option<Uncertain> {
         let pods = self.hot.values().flat_map(|hot| &hot.pods);
-        let uncertain = pods
+        let asked = pods
             .map(|(pod, _)| *pod)
-            .filter(|pod| self.search.uncertain.contains(pod) && !self.is_answered(draft, *pod));
-        let known = uncertain.filter_map(|pod| {
+            .filter(|pod| self.search.asked.contains(pod) && !self.is_answered(draft, *pod));
+        let known = asked.filter_map(|pod| {
             let success = draft.success_of(self.position, pod)?;
             Some((success.get(), pod))
         });
@@ -152,14 +149,12 @@ impl LowNodeUtilizationRun<'_> {
 
 /// The search for one sequence.
 pub(super) struct SequenceSearch<'s, 'w, 'd> {
-    pub(super) run: &'s LowNodeUtilizationRun<'w>,
+    pub(super) run: &'s mut LowNodeUtilizationRun<'w>,
     pub(super) draft: &'s Draft<'d>,
     /// The draft after everything that moves has landed and ended.
     pub(super) later: &'s Draft<'d>,
     /// The best move so far. A sequence must save more.
     pub(super) best: Option<Uncertain>,
-    /// The work of the search in this cycle, in forecasts times nodes.
-    pub(super) work: usize,
     /// The work after which the search for the present hot node ends.
     pub(super) until: usize,
 }
@@ -186,7 +181,7 @@ impl<'s, 'd> SequenceSearch<'s, '_, 'd> {
         let mut hot: Vec<(u64, NodeId)> = far.collect();
         hot.sort_by_key(|(distance, _)| Reverse(*distance));
         let share = FORECASTS_OF_A_NODE * self.draft.world.snapshot.nodes.len();
-        let left = self.run.search.most_work.saturating_sub(self.work);
+        let left = self.run.search.most_work.saturating_sub(self.run.uncertain_work);
         let few = left.checked_div(share).unwrap_or_default().max(1);
         if hot.len() > few {
             let first = self.draft.world.cycle() * few % hot.len();
@@ -203,17 +198,17 @@ impl<'s, 'd> SequenceSearch<'s, '_, 'd> {
         if self.is_spent() {
             return None;
         }
-        self.work += draft.forecast_work();
+        self.run.uncertain_work += draft.forecast_work();
         gate::prospect(pod, draft).ok()
     }
 
     pub(super) fn forecast(&mut self, draft: &Draft<'_>, pod: PodId) -> Forecast {
-        self.work += draft.forecast_work();
+        self.run.uncertain_work += draft.forecast_work();
         scheduler::forecast(draft, pod)
     }
 
     pub(super) const fn is_spent(&self) -> bool {
-        self.work >= self.until
+        self.run.uncertain_work >= self.until
     }
 
     /// The beginning of a sequence.
