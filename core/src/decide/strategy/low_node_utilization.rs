@@ -3,14 +3,14 @@
 //! Its objective is one number: the evictions that are made plus those that are still needed. The
 //! need of a hot node is the fewest of its movable pods that must leave to bring it below its
 //! targets (`targets/excess`). Moves that lower it almost certainly come first (`search`). Then
-//! come few others in each cycle: single pods and sequences, by the evictions that they probably
-//! save for each one that they make (`sequence`).
+//! come few others in each cycle: single pods and openings, by the evictions that they probably
+//! save for each one that they make (`uncertain`, `opening`).
 //!
 //! A pod that only has to wait for the next cycle counts as gone, so that no worse pod is moved
 //! instead. Nothing is begun on a node whose movable pods together can remove less than a quarter
 //! of the excess.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
@@ -32,7 +32,7 @@ mod opening;
 mod pool;
 mod relief;
 mod search;
-mod sequence;
+mod uncertain;
 
 /// One cycle of the strategy.
 #[derive(Debug)]
@@ -45,8 +45,6 @@ pub(super) struct LowNodeUtilizationRun<'w> {
     /// The hot nodes that still need relief.
     hot: BTreeMap<NodeId, HotNode>,
     search: SearchState,
-    /// The pods of hot nodes that follow a pod of this cycle in a later one.
-    followers: BTreeSet<PodId>,
     /// The work of the search for moves that are not certain, in forecasts times nodes.
     uncertain_work: usize,
 }
@@ -77,7 +75,6 @@ impl<'w> LowNodeUtilizationRun<'w> {
             pools,
             hot: BTreeMap::new(),
             search: SearchState::new(hot.len(), draft.work_left(position)),
-            followers: BTreeSet::new(),
             uncertain_work: 0,
         };
         for node in hot {

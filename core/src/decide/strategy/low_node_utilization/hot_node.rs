@@ -99,8 +99,10 @@ impl HotNode {
         self.excess.iter().any(is_above)
     }
 
+    /// How far the node is above the target that it exceeds most, in hundredths of a percent.
     pub(super) fn worst_distance(&self) -> u64 {
-        worst_distance(&self.excess)
+        let worst = self.excess.first();
+        worst.map_or(0, |worst| worst.above.distance().parts(10_000))
     }
 
     /// Why a pod of this node is evicted: the resource that exceeds its target most.
@@ -114,12 +116,6 @@ impl HotNode {
             expected: worst.expected(draft, self.node),
         })
     }
-}
-
-/// How far a node is above the target that it exceeds most, in hundredths of a percent.
-pub(super) fn worst_distance(excess: &[ResourceExcess]) -> u64 {
-    let worst = excess.first();
-    worst.map_or(0, |worst| worst.above.distance().parts(10_000))
 }
 
 /// Says that the node is hardly above its targets, compared with how much its load varies.

@@ -2,12 +2,11 @@
 
 use crate::decide::draft::Draft;
 use crate::decide::gate;
-use crate::decide::targets::ResourceExcess;
 use crate::model::plan::{Class, NotSelected, Refusal, Temporary};
 use crate::model::snapshot::{NodeId, PodId};
 
 use super::LowNodeUtilizationRun;
-use super::hot_node::{HotNode, worst_distance};
+use super::hot_node::HotNode;
 use super::relief::PodRelief;
 
 impl LowNodeUtilizationRun<'_> {
@@ -41,33 +40,18 @@ impl LowNodeUtilizationRun<'_> {
         self.above_targets(draft, node, staying(draft, node))
     }
 
-    /// How far a node is above the target that it exceeds most, in hundredths of a percent; `None`
-    /// if it needs no eviction. Takes much less time than its need.
-    pub(super) fn distance(&self, draft: &Draft<'_>, node: NodeId) -> Option<u64> {
-        let excess = self.excess(draft, node)?;
-        let needs_one = |one: &ResourceExcess| !one.is_within_variation();
-        excess.iter().any(needs_one).then(|| worst_distance(&excess))
-    }
-
-    /// The load of a node above its targets, the worst resource first; `None` if it is below them.
-    /// Pods that only have to wait count as gone.
-    fn excess(&self, draft: &Draft<'_>, node: NodeId) -> Option<Vec<ResourceExcess>> {
-        let in_force = &self.pool(node)?.in_force;
-        let excess = in_force.excess(draft, node, &self.waiting(draft, node));
-        (!excess.is_empty()).then_some(excess)
-    }
-
     /// A node with its excess and those of these pods that may be evicted, wherever they would
-    /// land; `None` if it is below its targets.
+    /// land; `None` if it is below its targets. Pods that only have to wait count as gone.
     fn above_targets(
         &self,
         draft: &Draft<'_>,
         node: NodeId,
         pods: impl Iterator<Item = PodId>,
     ) -> Option<HotNode> {
-        let excess = self.excess(draft, node)?;
+        let in_force = &self.pool(node)?.in_force;
+        let excess = in_force.excess(draft, node, &self.waiting(draft, node));
         let movable = pods.filter(|pod| gate::is_evictable(*pod, self.position, draft));
-        Some(HotNode::new(draft, node, excess, movable.collect()))
+        (!excess.is_empty()).then(|| HotNode::new(draft, node, excess, movable.collect()))
     }
 
     /// The pods of a node that are still to be judged.

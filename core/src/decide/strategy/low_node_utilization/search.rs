@@ -132,19 +132,21 @@ impl LowNodeUtilizationRun<'_> {
     /// lighter ones relieve their nodes, where these are hot now and not only soon. Returns false
     /// if there are none, or the cycle makes another move, which may change where they land.
     pub(super) fn begin_without_refused(&mut self, draft: &Draft<'_>) -> bool {
-        let before = self.search.given_up.len();
-        let hot = self.hot.values().filter(|hot| hot.is_above_now(draft));
-        let hot: Vec<NodeId> = hot.map(|hot| hot.node).filter(|_| self.moves(draft) == 0).collect();
-        for node in hot {
-            let refused = staying(draft, node).filter(|pod| self.search.asked.contains(pod));
-            let refused =
-                refused.filter(|pod| draft.remembered_refusal(self.position, *pod).is_some());
-            let refused: Vec<PodId> = refused.collect();
-            self.search.given_up.extend(refused);
-            self.renew(draft, node);
-        }
-        if self.search.given_up.len() == before {
+        if self.moves(draft) > 0 {
             return false;
+        }
+        let hot = self.hot.values().filter(|hot| hot.is_above_now(draft));
+        let asked = hot.flat_map(|hot| self.asked_on(draft, hot).map(|pod| (pod, hot.node)));
+        let is_refused =
+            |(pod, _): &(PodId, NodeId)| draft.success_of(self.position, *pod).is_none();
+        let (refused, nodes): (BTreeSet<PodId>, BTreeSet<NodeId>) =
+            asked.filter(is_refused).unzip();
+        if refused.is_empty() {
+            return false;
+        }
+        self.search.given_up.extend(refused);
+        for node in nodes {
+            self.renew(draft, node);
         }
         self.begin_round(draft);
         true
@@ -197,6 +199,12 @@ impl LowNodeUtilizationRun<'_> {
             (relief.order(importance), *pod)
         });
         pods
+    }
+
+    /// The pods of a hot node that a forecast of this round refused, or found not to be certain.
+    pub(super) fn asked_on(&self, draft: &Draft<'_>, hot: &HotNode) -> impl Iterator<Item = PodId> {
+        let pods = hot.pods.iter().map(|(pod, _)| *pod);
+        pods.filter(|pod| self.search.asked.contains(pod) && !self.is_answered(draft, *pod))
     }
 
     /// A pod of a hot node as a candidate. A pod of a node that has been relieved is none.
