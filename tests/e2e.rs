@@ -21,8 +21,6 @@ mod e2e {
     mod circles;
     mod claims;
     mod crash;
-    mod deleting;
-    mod disruption;
     mod doctor;
     mod doubt;
     mod explain;
@@ -37,7 +35,6 @@ mod e2e {
     mod packing;
     mod pauses;
     mod panels;
-    mod plan;
     mod pools;
     mod probes;
     mod prometheus;
@@ -48,7 +45,6 @@ mod e2e {
     mod replacement;
     mod replay;
     mod rights;
-    mod rightsizing;
     mod rules;
     mod schema;
     mod seeds;

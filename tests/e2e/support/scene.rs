@@ -273,16 +273,6 @@ pub async fn pods(control_plane: &ControlPlane) -> BTreeSet<String> {
     control_plane.list("/api/v1/namespaces/default/pods").await.iter().map(usage::name).collect()
 }
 
-/// Writes all inputs of a plan to a file. Returns the file and the time of its newest metrics.
-pub async fn snapshot(control_plane: &ControlPlane) -> (PathBuf, String) {
-    let kinds =
-        "nodes,pods,poddisruptionbudgets,replicasets.apps,nodes.metrics.k8s.io,pods.metrics.k8s.io";
-    let text = control_plane.kubectl(&["get", kinds, "-A", "-o", "yaml"]);
-    let metrics = control_plane.list("/apis/metrics.k8s.io/v1beta1/nodes").await;
-    let newest = metrics.iter().map(|m| m["timestamp"].as_str().unwrap()).max().unwrap();
-    (control_plane.write("cluster.yaml", &text), newest.to_owned())
-}
-
 /// Creates the program's ServiceAccount with the rights of `deploy/base`, including steering.
 pub fn rights(control_plane: &ControlPlane) {
     apply_rights(control_plane, &manifests("base"));
