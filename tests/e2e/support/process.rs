@@ -294,13 +294,6 @@ impl Launch {
         serde_json::from_str(&self.explain_text(&[what, &["-o", "json"]].concat())).unwrap()
     }
 
-    /// The error of `evenkeel explain` for an object that does not exist.
-    pub fn explain_error(&self, what: &[&str]) -> String {
-        let output = self.command("explain").args(what).output().unwrap();
-        assert!(!output.status.success(), "explain {what:?} found something");
-        String::from_utf8(output.stderr).unwrap()
-    }
-
     /// The parsed output of `evenkeel plan -o json`.
     pub fn plan(&self) -> Value {
         serde_json::from_str(&self.plan_text(&[])).unwrap()
