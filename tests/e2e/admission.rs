@@ -1,7 +1,5 @@
 //! The admission policy limits the program's right to patch nodes to the steering taint.
 
-use http::Method;
-use kube::Error;
 use serde_json::{Map, Value, json};
 
 use crate::e2e::support::audit::USER;
@@ -96,7 +94,7 @@ fn the_account_can_change_the_steering_taint_and_nothing_else() {
         let before = content(control_plane).await;
         let patches = forbidden_patches();
         for (name, patch, message) in &patches {
-            let refused = send(control_plane, USER, Method::PATCH, NODE, patch).await;
+            let refused = control_plane.send("PATCH", NODE, Some(USER), patch).await;
             is_refused(name, &refused, message);
         }
         // Subresources, creation and deletion.
@@ -104,13 +102,13 @@ fn the_account_can_change_the_steering_taint_and_nothing_else() {
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
         let new = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n3"}});
         let others = [
-            ("its status", Method::PATCH, STATUS, &busy),
-            ("deletion", Method::DELETE, NODE, &options),
-            ("creation", Method::POST, "/api/v1/nodes", &new),
+            ("its status", "PATCH", STATUS, &busy),
+            ("deletion", "DELETE", NODE, &options),
+            ("creation", "POST", "/api/v1/nodes", &new),
         ];
         let refusals = patches.len() + others.len();
         for (name, method, path, body) in others {
-            let refused = send(control_plane, USER, method, path, body).await;
+            let refused = control_plane.send(method, path, Some(USER), body).await;
             is_refused(name, &refused, ONLY_UPDATES);
         }
         assert_eq!(content(control_plane).await, before, "n1 has changed");
@@ -150,7 +148,7 @@ fn a_broken_admission_policy_affects_no_other_account() {
 
         // The policy does not limit another account.
         let label = json!({"metadata": {"labels": {"a": "b"}}});
-        send(control_plane, OTHER, Method::PATCH, NODE, &label).await.unwrap();
+        control_plane.send("PATCH", NODE, Some(OTHER), &label).await.unwrap();
         // This field does not exist, so the expression fails.
         let break_it = json!([{"op": "replace", "path": "/spec/validations/0/expression",
             "value": "object.metadata.labels['missing'] == ''"}]);
@@ -171,7 +169,7 @@ fn a_broken_admission_policy_affects_no_other_account() {
         })
         .await;
         let label = json!({"metadata": {"labels": {"a": "c"}}});
-        send(control_plane, OTHER, Method::PATCH, NODE, &label).await.unwrap();
+        control_plane.send("PATCH", NODE, Some(OTHER), &label).await.unwrap();
         control_plane.kubectl(&["cordon", "n1"]);
         control_plane.kubectl(&["uncordon", "n1"]);
     });
@@ -188,7 +186,7 @@ async fn prepare(control_plane: &ControlPlane) {
         // Each attempt needs another value: one that succeeded before would change nothing.
         attempts += 1;
         let label = json!({"metadata": {"labels": {"probe": attempts.to_string()}}});
-        let refused = send(control_plane, USER, Method::PATCH, "/api/v1/nodes/n2", &label).await;
+        let refused = control_plane.send("PATCH", "/api/v1/nodes/n2", Some(USER), &label).await;
         that(refused.is_err_and(|error| error.1.contains(METADATA)), "not in force")
     })
     .await;
@@ -204,7 +202,7 @@ async fn set_size(control_plane: &ControlPlane, labels: usize, taints: usize) {
     let taints: Vec<Value> = (0..taints).map(taint).collect();
     let patch = json!({"metadata": {"labels": labels, "annotations": annotations},
         "spec": {"taints": taints}});
-    send(control_plane, OTHER, Method::PATCH, NODE, &patch).await.unwrap();
+    control_plane.send("PATCH", NODE, Some(OTHER), &patch).await.unwrap();
 }
 
 async fn set_taints(
@@ -213,31 +211,7 @@ async fn set_taints(
     taints: &[Value],
 ) -> Result<Value, (u16, String)> {
     let patch = json!({"spec": {"taints": taints}});
-    send(control_plane, user, Method::PATCH, NODE, &patch).await
-}
-
-/// Sends a request as this ServiceAccount. Returns the status code and the message of an error.
-async fn send(
-    control_plane: &ControlPlane,
-    user: &str,
-    method: Method,
-    path: &str,
-    body: &Value,
-) -> Result<Value, (u16, String)> {
-    let kind =
-        if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
-    let request = http::Request::builder()
-        .method(method)
-        .uri(path)
-        .header("Content-Type", kind)
-        .header("Impersonate-User", user)
-        .body(body.to_string().into_bytes())
-        .unwrap();
-    match control_plane.client.request(request).await {
-        Ok(response) => Ok(response),
-        Err(Error::Api(status)) => Err((status.code, status.message)),
-        Err(error) => panic!("{path}: {error}"),
-    }
+    control_plane.send("PATCH", NODE, Some(user), &patch).await
 }
 
 fn is_refused(name: &str, response: &Result<Value, (u16, String)>, message: &str) {

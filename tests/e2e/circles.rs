@@ -7,9 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::e2e::support::audit::evictions;
 use crate::e2e::support::control_plane::ControlPlane;
 use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::rounds::even;
+use crate::e2e::support::rounds::late_nodes_are_filled;
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
 use crate::e2e::support::wait::{say, that};
 
 /// The interval at which descheduler was measured, and the default limits.
@@ -79,27 +78,7 @@ fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
 #[test]
 fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
     scene::with(scene::late_nodes, async |control_plane| {
-        let before = used(control_plane).await.percentages();
-        let mut process = Launch::new(control_plane, &AS_SET).await.run(&[]);
-        let first = first_eviction(control_plane, &mut process).await;
-        even(control_plane, &mut process, 420).await;
-        let last = evictions(control_plane).last().unwrap().at;
-        // No node gets hot again.
-        scene::usage_is_steady(control_plane).await;
-        process.cycles(4, 120).await;
-        scene::usage_is_steady(control_plane).await;
-        let (made, after) = (evictions(control_plane), used(control_plane).await);
-        let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
-        let seconds = last.duration_since(first).as_secs();
-        say(&format!("late nodes, before: {}", in_words(&before)));
-        say(&format!("late nodes, after:  {}", in_words(&after.percentages())));
-        say(&format!(
-            "late nodes: {} evictions within {seconds} s, {light} of light pods",
-            made.len()
-        ));
-        assert!(after.highest() <= 50.0, "a node is hot still: {}", in_words(&after.percentages()));
-        assert!(made.len() <= 12, "eleven would do: {made:#?}");
-        assert_eq!(light, 0, "{made:#?}");
+        late_nodes_are_filled(control_plane, &Launch::new(control_plane, &AS_SET).await).await;
     });
 }
 

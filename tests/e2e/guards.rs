@@ -82,18 +82,6 @@ async fn more_evictions(control_plane: &ControlPlane, process: &mut Process, nam
         .await;
 }
 
-/// Waits until a metric has this value.
-async fn shows(process: &mut Process, line: &str, seconds: u64) {
-    process
-        .eventually(line, seconds, async |process| {
-            let text = process.metrics().await;
-            let has = text.lines().any(|other| other == line);
-            let own = text.lines().filter(|l| l.starts_with("evenkeel_guard"));
-            that(has, own.collect::<Vec<_>>().join("\n"))
-        })
-        .await;
-}
-
 #[test]
 fn a_service_whose_errors_rise_keeps_its_pods_within_one_poll_and_the_others_go() {
     scene::with(two_services, async |control_plane| {
@@ -105,13 +93,13 @@ fn a_service_whose_errors_rise_keeps_its_pods_within_one_poll_and_the_others_go(
                          recover: 10s}\n";
         let launch = Launch::written(control_plane, &policy(&prometheus, guards)).await;
         let mut process = launch.run(&[]);
-        shows(&mut process, "evenkeel_guard_value{guard=\"errors\"} 0.01", 60).await;
+        process.shows("evenkeel_guard_value{guard=\"errors\"} 0.01", 60).await;
         evicted(control_plane, &mut process, 1, 240).await;
 
         exporter.set(&[WEB_ILL, API_WELL]);
         let start = Instant::now();
         // A scrape after at most one second, and a poll after at most five.
-        shows(&mut process, "evenkeel_guard_stops{guard=\"errors\"} 1", 20).await;
+        process.shows("evenkeel_guard_stops{guard=\"errors\"} 1", 20).await;
         let seconds = start.elapsed().as_secs_f64();
         say(&format!("guards: stopped {seconds:.1} s after the errors rose"));
         assert!(seconds < 10.0, "{seconds}");
@@ -152,7 +140,7 @@ fn an_alert_stops_everything_and_a_lost_series_counts_as_configured() {
 ";
         let launch = Launch::written(control_plane, &policy(&prometheus, guards)).await.shown();
         let mut process = launch.run(&[]);
-        shows(&mut process, "evenkeel_guard_stops{guard=\"alerts\"} 1", 60).await;
+        process.shows("evenkeel_guard_stops{guard=\"alerts\"} 1", 60).await;
         process.cycles(6, 120).await;
         assert_eq!(evictions(control_plane).len(), 0, "evicted while the alert fires");
         let halted = launch.plan()["halted"].to_string();
@@ -161,7 +149,7 @@ fn an_alert_stops_everything_and_a_lost_series_counts_as_configured() {
         assert!(status.contains("guard alerts stops all evictions"), "{status}");
 
         exporter.set(&["service_down 0"]);
-        shows(&mut process, "evenkeel_guard_stops{guard=\"web\"} 1", 20).await;
+        process.shows("evenkeel_guard_stops{guard=\"web\"} 1", 20).await;
         more_evictions(control_plane, &mut process, "api").await;
         process.cycles(3, 60).await;
         assert_eq!(of(control_plane, "web"), 0, "its series is lost");

@@ -11,9 +11,8 @@ use crate::e2e::support::control_plane::run;
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::prometheus::{Prometheus, source};
 use crate::e2e::support::proxy::Stage;
-use crate::e2e::support::rounds::{another_eviction, even};
+use crate::e2e::support::rounds::{another_eviction, late_nodes_are_filled};
 use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
 use crate::e2e::support::wait::{say, that};
 
 /// One eviction per cycle, which leaves work for the time after a failure.
@@ -26,20 +25,8 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
         let prometheus = Prometheus::start(control_plane, 10).await;
         scene::late_nodes(control_plane).await;
         let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
-        let mut process =
-            Launch::written(control_plane, &policy.by(&source(&prometheus.url()))).await.run(&[]);
-        even(control_plane, &mut process, 420).await;
-        // No further cycle changes that.
-        scene::usage_is_steady(control_plane).await;
-        process.cycles(4, 120).await;
-        scene::usage_is_steady(control_plane).await;
-        let (made, after) = (evictions(control_plane), used(control_plane).await);
-        let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
-        say(&format!("Prometheus: late nodes, after: {}", in_words(&after.percentages())));
-        say(&format!("Prometheus: late nodes: {} evictions, {light} of light pods", made.len()));
-        assert!(after.highest() <= 50.0, "a node is still hot: {}", in_words(&after.percentages()));
-        assert!(made.len() <= 12, "eleven evictions are enough: {made:#?}");
-        assert_eq!(light, 0, "{made:#?}");
+        let policy = policy.by(&source(&prometheus.url()));
+        late_nodes_are_filled(control_plane, &Launch::written(control_plane, &policy).await).await;
         assert!(
             !requests(control_plane).iter().any(|r| r.group == "metrics.k8s.io"),
             "metrics-server received a request"

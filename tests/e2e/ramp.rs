@@ -48,9 +48,7 @@ async fn harm_replacements(control_plane: &ControlPlane, process: &mut Process) 
 }
 
 fn is_ready_elsewhere(pod: &Value) -> bool {
-    let mut conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    let is_ready = conditions.any(|c| c["type"] == "Ready" && c["status"] == "True");
-    is_ready && !["", "n1"].contains(&scene::node_of(pod).as_str())
+    scene::is_ready(pod) && !["", "n1"].contains(&scene::node_of(pod).as_str())
 }
 
 #[test]

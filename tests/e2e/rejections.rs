@@ -185,12 +185,8 @@ async fn dry_eviction(control_plane: &ControlPlane, pod: &str) -> String {
         "deleteOptions": {"dryRun": ["All"]},
     });
     let path = format!("/api/v1/namespaces/default/pods/{pod}/eviction?dryRun=All");
-    let request = http::Request::post(path).header("Content-Type", "application/json");
-    let request = request.body(eviction.to_string().into_bytes()).unwrap();
-    match control_plane.client.request::<Value>(request).await {
-        Ok(status) => status.to_string(),
-        Err(error) => error.to_string(),
-    }
+    let answer = control_plane.send("POST", &path, None, &eviction).await;
+    answer.map_or_else(|(_, message)| message, |status| status.to_string())
 }
 
 /// Takes the right to evict pods from the role, and nothing else.

@@ -25,13 +25,6 @@ async fn own_pod(control_plane: &ControlPlane) {
     scene::usage_is_steady(control_plane).await;
 }
 
-async fn status(launch: &Launch) -> Value {
-    let url = launch.status_url();
-    let client = kube::Client::try_from(kube::Config::new(url.parse().unwrap())).unwrap();
-    let request = http::Request::get("/status.json").body(Vec::new()).unwrap();
-    client.request(request).await.unwrap()
-}
-
 async fn gauge(process: &Process, name: &str) -> Option<String> {
     let text = process.metrics().await;
     let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
@@ -52,7 +45,7 @@ fn only_a_valid_policy_takes_effect_and_windows_and_ledger_stay() {
         let mut process = launch.run(&["--instance", POD]);
         process.cycles(6, 120).await;
         assert!(evictions(control_plane).is_empty(), "no node is above 90%");
-        let first = status(&launch).await["about"]["policy_since"].clone();
+        let first = launch.status().await["about"]["policy_since"].clone();
 
         // With the lower target of this file, pods would leave.
         launch.rewrite(&with_target(50).replace("interval:", "intervall:"));
@@ -61,7 +54,7 @@ fn only_a_valid_policy_takes_effect_and_windows_and_ledger_stay() {
         assert!(evictions(control_plane).is_empty(), "an invalid policy took effect");
         assert_eq!(process.count(&["policy refused"]), 1, "reported more than once");
         assert_eq!(gauge(&process, "evenkeel_policy_refused").await.as_deref(), Some("1"));
-        let about = status(&launch).await["about"].clone();
+        let about = launch.status().await["about"].clone();
         let error = about["policy_refused"]["error"].as_str().unwrap();
         assert!(error.contains("intervall"), "{error}");
         assert_eq!(about["policy_since"], first);
@@ -80,7 +73,7 @@ fn only_a_valid_policy_takes_effect_and_windows_and_ledger_stay() {
         // The window was full before, so the first cycles act.
         evicted(control_plane, &mut process, 1, 45).await;
         assert_eq!(gauge(&process, "evenkeel_policy_refused").await.as_deref(), Some("0"));
-        let about = status(&launch).await["about"].clone();
+        let about = launch.status().await["about"].clone();
         assert!(about["policy_refused"].is_null() && about["policy_since"] != first);
 
         launch.rewrite(&with_target(90));
@@ -113,7 +106,7 @@ fn a_reload_that_ends_the_dry_run_waits_for_the_lease_and_one_that_begins_it_rel
         process.cycles(2, 60).await;
         assert_eq!(evictions(control_plane).len(), made, "a dry run evicted");
         assert_eq!(holder(control_plane).await, None, "a dry run keeps the Lease");
-        assert_eq!(status(&launch).await["about"]["dry_run"], true);
+        assert_eq!(launch.status().await["about"]["dry_run"], true);
     });
 }
 

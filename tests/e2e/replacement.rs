@@ -35,8 +35,7 @@ async fn evict(control_plane: &ControlPlane, pod: &str) {
     let path = format!("/api/v1/namespaces/default/pods/{pod}/eviction");
     let body = json!({"apiVersion": "policy/v1", "kind": "Eviction",
         "metadata": {"name": pod, "namespace": "default"}});
-    let request = http::Request::post(path).body(body.to_string().into_bytes());
-    let _: Value = control_plane.client.request(request.unwrap()).await.unwrap();
+    control_plane.send("POST", &path, None, &body).await.unwrap();
 }
 
 async fn pods_of(control_plane: &ControlPlane, app: &str) -> Vec<Value> {
@@ -78,9 +77,7 @@ async fn all_ready(control_plane: &ControlPlane, app: &str, replicas: usize) {
 }
 
 fn is_ready(pod: &Value) -> bool {
-    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    pod["metadata"]["deletionTimestamp"].is_null()
-        && conditions.into_iter().any(|c| c["type"] == "Ready" && c["status"] == "True")
+    pod["metadata"]["deletionTimestamp"].is_null() && scene::is_ready(pod)
 }
 
 #[test]

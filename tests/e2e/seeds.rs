@@ -73,7 +73,6 @@ async fn may(control_plane: &ControlPlane, what: &Value) -> bool {
     let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
         "spec": spec});
     let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-    let request = http::Request::post(path).body(review.to_string().into_bytes()).unwrap();
-    let answer: Value = control_plane.client.request(request).await.unwrap();
+    let answer = control_plane.send("POST", path, None, &review).await.unwrap();
     answer["status"]["allowed"] == true
 }

@@ -187,9 +187,7 @@ impl Player<'_> {
                     "target": {"apiVersion": "v1", "kind": "Node", "name": node},
                 });
                 let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/binding");
-                let request =
-                    http::Request::post(path).body(body.to_string().into_bytes()).unwrap();
-                self.control_plane.client.request::<Value>(request).await.unwrap();
+                self.control_plane.send("POST", &path, None, &body).await.unwrap();
                 turn += 1;
             }
             that(turn == all, format!("{turn} of {all}"))
@@ -272,18 +270,10 @@ impl Player<'_> {
     async fn make_use(&self, pod: &Value, used: Measure) {
         let namespace = pod["metadata"]["namespace"].as_str().unwrap();
         let path = format!("/api/v1/namespaces/{namespace}/pods/{}", name(pod));
-        let body =
-            json!({"metadata": {"annotations": manifests::usage(used)}}).to_string().into_bytes();
-        let request = http::Request::patch(path)
-            .header("Content-Type", "application/merge-patch+json")
-            .body(body)
-            .unwrap();
-        match self.control_plane.client.request::<Value>(request).await {
-            Ok(_) => {}
-            // It was evicted meanwhile.
-            Err(kube::Error::Api(status)) if status.code == 404 => {}
-            Err(error) => panic!("{path}: {error}", path = name(pod)),
-        }
+        let body = json!({"metadata": {"annotations": manifests::usage(used)}});
+        let answer = self.control_plane.send("PATCH", &path, None, &body).await;
+        // It may have been evicted meanwhile.
+        assert!(answer.as_ref().map_or_else(|(code, _)| *code == 404, |_| true), "{answer:?}");
     }
 
     fn allocatable(&self, node: &str) -> Amount {

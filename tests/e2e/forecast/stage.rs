@@ -135,12 +135,10 @@ impl<'b> Stage<'b> {
 
     async fn add(&self, object: &Value) {
         let path = collection(object);
-        if ["Namespace", "RuntimeClass"].iter().any(|kind| object["kind"] == *kind)
-            && self.exists(&format!("{path}/{}", name(object))).await
-        {
-            return;
-        }
-        self.send("POST", &path, object).await;
+        let answer = self.control_plane.send("POST", &path, None, object).await;
+        let may_exist = ["Namespace", "RuntimeClass"].iter().any(|kind| object["kind"] == *kind);
+        let exists = answer.as_ref().is_err_and(|(code, _)| *code == 409);
+        assert!(answer.is_ok() || (may_exist && exists), "POST {path}: {answer:?}\n{object}");
     }
 
     /// The API server taints new nodes until a controller finds them ready, so the taints are set
@@ -267,26 +265,9 @@ impl<'b> Stage<'b> {
             .await;
     }
 
-    async fn exists(&self, path: &str) -> bool {
-        let request = http::Request::get(path).body(Vec::new()).unwrap();
-        self.control_plane.client.request::<Value>(request).await.is_ok()
-    }
-
     async fn send(&self, method: &str, path: &str, body: &Value) -> Value {
-        let kind =
-            if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-        let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        let request = http::Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", kind)
-            .body(bytes)
-            .unwrap();
-        self.control_plane
-            .client
-            .request(request)
-            .await
-            .unwrap_or_else(|error| panic!("{method} {path}: {error}\n{body}"))
+        let answer = self.control_plane.send(method, path, None, body).await;
+        answer.unwrap_or_else(|error| panic!("{method} {path}: {error:?}\n{body}"))
     }
 }
 

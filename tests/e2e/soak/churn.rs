@@ -9,6 +9,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use crate::e2e::support::control_plane::{ControlPlane, TESTBED, run};
+use crate::e2e::support::scene;
 
 /// The time between two changes.
 const PAUSE: Duration = Duration::from_secs(3);
@@ -42,7 +43,8 @@ impl<'c> Churn<'c> {
     fn deployment(&self) {
         let number = self.deployments.replace(self.deployments.get() + 1);
         let name = |number: usize| format!("batch-{number}");
-        self.control_plane.apply(&deployment(&name(number)).to_string());
+        let manifest = scene::manifest(&name(number), 3, "200m", &json!({}));
+        self.control_plane.apply(&manifest.to_string());
         if let Some(oldest) = number.checked_sub(ALIVE) {
             self.delete("deployment", &name(oldest));
         }
@@ -73,22 +75,4 @@ impl fmt::Display for Churn<'_> {
             "{deployments} Deployments and {nodes} nodes came, and all but {ALIVE} of each went"
         )
     }
-}
-
-/// A Deployment of three pods.
-fn deployment(name: &str) -> serde_json::Value {
-    let resources = json!({"requests": {"cpu": "100m", "memory": "100Mi"}});
-    let annotations =
-        json!({"kwok.x-k8s.io/usage-cpu": "200m", "kwok.x-k8s.io/usage-memory": "200Mi"});
-    json!({
-        "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "replicas": 3, "selector": {"matchLabels": {"app": name}},
-            "template": {
-                "metadata": {"labels": {"app": name}, "annotations": annotations},
-                "spec": {"containers": [{"name": "main", "image": "main", "resources": resources}]},
-            },
-        },
-    })
 }

@@ -50,7 +50,7 @@ impl Sample {
             series: metrics.lines().filter(|l| !l.starts_with('#')).count(),
             ledger_entries: entries.len(),
             ledger_bytes: Value::from(entries).to_string().len(),
-            page_bytes: page(launch).await.len(),
+            page_bytes: launch.page("/").await.len(),
             pods: control_plane.list("/api/v1/pods").await.len(),
             nodes: control_plane.list("/api/v1/nodes").await.len(),
         }
@@ -62,14 +62,6 @@ fn value(metrics: &str, name: &str) -> usize {
     let line = metrics.lines().find_map(|l| l.strip_prefix(name));
     let line = line.unwrap_or_else(|| panic!("no {name} in\n{metrics}"));
     line.trim().parse().unwrap()
-}
-
-/// The status page.
-async fn page(launch: &Launch) -> String {
-    let config = kube::Config::new(launch.status_url().parse().unwrap());
-    let client = kube::Client::try_from(config).unwrap();
-    let request = http::Request::get("/").body(Vec::new()).unwrap();
-    client.request_text(request).await.unwrap()
 }
 
 impl fmt::Display for Sample {

@@ -157,8 +157,31 @@ impl ControlPlane {
 
     /// Sends a GET to the API server.
     pub async fn get(&self, path: &str) -> Value {
-        let request = http::Request::get(path).body(Vec::new()).unwrap();
-        self.client.request(request).await.unwrap_or_else(|error| panic!("GET {path}: {error}"))
+        let answer = self.send("GET", path, None, &Value::Null).await;
+        answer.unwrap_or_else(|error| panic!("GET {path}: {error:?}"))
+    }
+
+    /// Sends a request as this account, by default the administrator. Returns the status code and
+    /// the message of an error.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        user: Option<&str>,
+        body: &Value,
+    ) -> Result<Value, (u16, String)> {
+        let kind = if method == "PATCH" { "merge-patch+json" } else { "json" };
+        let mut request = http::Request::builder().method(method).uri(path);
+        request = request.header("Content-Type", format!("application/{kind}"));
+        if let Some(user) = user {
+            request = request.header("Impersonate-User", user);
+        }
+        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        match self.client.request(request.body(body).unwrap()).await {
+            Ok(answer) => Ok(answer),
+            Err(kube::Error::Api(status)) => Err((status.code, status.message)),
+            Err(error) => panic!("{method} {path}: {error}"),
+        }
     }
 
     /// The items of a list.
@@ -171,8 +194,7 @@ impl ControlPlane {
         let path = "/api/v1/namespaces/kube-system/serviceaccounts/evenkeel/token";
         let body =
             json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-        let request = http::Request::post(path).body(body.to_string().into_bytes()).unwrap();
-        let answer: Value = self.client.request(request).await.unwrap();
+        let answer = self.send("POST", path, None, &body).await.unwrap();
         let authority = std::fs::read(self.dir.join("pki/ca.crt")).unwrap();
         let config = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "test",

@@ -142,6 +142,19 @@ impl Launch {
         format!("http://127.0.0.1:{}/", self.port + STATUS)
     }
 
+    /// The text at a path of the status page's server.
+    pub async fn page(&self, path: &str) -> String {
+        let config = kube::Config::new(self.status_url().parse().unwrap());
+        let client = kube::Client::try_from(config).unwrap();
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        client.request_text(request).await.unwrap()
+    }
+
+    /// The parsed `/status.json`.
+    pub async fn status(&self) -> Value {
+        serde_json::from_str(&self.page("/status.json").await).unwrap()
+    }
+
     /// No status page unless a test asks for one, because tests run side by side.
     fn status_listen(&self) -> String {
         self.shown.map_or("none".to_owned(), |port| format!("127.0.0.1:{port}"))
@@ -386,6 +399,15 @@ impl Process {
         self.eventually(&what, seconds, async |process| {
             let after = process.count(words);
             that(after >= before + more, format!("{} so far", after - before))
+        })
+        .await;
+    }
+
+    /// Waits until its metrics have this text.
+    pub async fn shows(&mut self, sample: &str, seconds: u64) {
+        self.eventually(sample, seconds, async |process| {
+            let metrics = process.metrics().await;
+            that(metrics.contains(sample), metrics)
         })
         .await;
     }

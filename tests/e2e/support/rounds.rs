@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::audit::evictions;
 use super::control_plane::ControlPlane;
 use super::process::{Launch, Process};
-use super::scene::node_of;
+use super::scene::{is_ready, node_of, usage_is_steady};
 use super::usage::{highest_asked, in_words, name, used};
-use super::wait::{eventually, that};
+use super::wait::{eventually, say, that};
 
 /// How many seconds a run may take, and the recovery of the cluster after it.
 const LONG: u64 = 120;
@@ -109,12 +109,10 @@ pub fn requests(cpu: &str) -> Value {
 }
 
 fn serves(pod: &Value) -> bool {
-    let ready = |c: &Value| c["type"] == "Ready" && c["status"] == "True";
-    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
     // A failed pod keeps its conditions, because no kubelet updates them.
     let runs =
         pod["metadata"]["deletionTimestamp"].is_null() && pod["status"]["phase"] == "Running";
-    runs && conditions.into_iter().any(ready)
+    runs && is_ready(pod)
 }
 
 /// Waits until this many pods have been evicted.
@@ -160,4 +158,22 @@ pub async fn even(control_plane: &ControlPlane, process: &mut Process, seconds: 
             )
         })
         .await;
+}
+
+/// Runs the program on the scene of late nodes until they are filled. Few evictions are enough, and
+/// none of a light pod; no node gets hot again.
+pub async fn late_nodes_are_filled(control_plane: &ControlPlane, launch: &Launch) {
+    let mut process = launch.run(&[]);
+    even(control_plane, &mut process, 420).await;
+    usage_is_steady(control_plane).await;
+    process.cycles(4, 120).await;
+    usage_is_steady(control_plane).await;
+    let (made, after) = (evictions(control_plane), used(control_plane).await);
+    let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
+    let seconds = made[made.len() - 1].at.duration_since(made[0].at).as_secs();
+    let nodes = in_words(&after.percentages());
+    say(&format!("late nodes: {} evictions within {seconds} s: {nodes}", made.len()));
+    assert!(after.highest() <= 50.0, "a node is still hot: {nodes}");
+    assert!(made.len() <= 12, "eleven are enough: {made:#?}");
+    assert_eq!(light, 0, "{made:#?}");
 }

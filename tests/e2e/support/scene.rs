@@ -67,22 +67,7 @@ pub async fn deployment_with(
     cpu: &str,
     more: &Value,
 ) {
-    let resources = json!({"requests": {"cpu": "100m", "memory": "100Mi"}});
-    let mut spec =
-        json!({"containers": [{"name": "main", "image": "main", "resources": resources}]});
-    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let annotations =
-        json!({"kwok.x-k8s.io/usage-cpu": cpu, "kwok.x-k8s.io/usage-memory": "200Mi"});
-    let manifest = json!({
-        "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "replicas": replicas, "selector": {"matchLabels": {"app": name}},
-            "template": {"metadata": {"labels": {"app": name}, "annotations": annotations},
-                "spec": spec},
-        },
-    });
-    control_plane.apply(&manifest.to_string());
+    control_plane.apply(&manifest(name, replicas, cpu, more).to_string());
     eventually(&format!("Deployment {name}"), LONG, async || {
         let it = control_plane
             .get(&format!("/apis/apps/v1/namespaces/default/deployments/{name}"))
@@ -90,6 +75,25 @@ pub async fn deployment_with(
         that(it["status"]["availableReplicas"] == replicas, it["status"].to_string())
     })
     .await;
+}
+
+/// The manifest of such a Deployment.
+pub fn manifest(name: &str, replicas: u32, cpu: &str, more: &Value) -> Value {
+    let resources = json!({"requests": {"cpu": "100m", "memory": "100Mi"}});
+    let mut spec =
+        json!({"containers": [{"name": "main", "image": "main", "resources": resources}]});
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let annotations =
+        json!({"kwok.x-k8s.io/usage-cpu": cpu, "kwok.x-k8s.io/usage-memory": "200Mi"});
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "replicas": replicas, "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}, "annotations": annotations},
+                "spec": spec},
+        },
+    })
 }
 
 /// Waits until metrics-server reports the annotated usage of every running pod, and for every node
@@ -158,11 +162,14 @@ pub async fn ready(control_plane: &ControlPlane) {
 /// Whether a node is Ready and has no taint of an unready node. A node that a test cordoned counts
 /// as ready.
 fn takes_pods(node: &Value) -> bool {
-    let conditions = node["status"]["conditions"].as_array();
-    let ready = conditions
-        .is_some_and(|all| all.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"));
     let unready = |key: &&String| key.starts_with(NODE_TAINTS) && *key != UNSCHEDULABLE;
-    ready && !taint_keys(node).iter().any(|key| unready(&key))
+    is_ready(node) && !taint_keys(node).iter().any(|key| unready(&key))
+}
+
+/// Whether the condition `Ready` of a node or a pod is true.
+pub fn is_ready(object: &Value) -> bool {
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.any(|c| c["type"] == "Ready" && c["status"] == "True")
 }
 
 fn taint_keys(node: &Value) -> Vec<String> {
