@@ -12,7 +12,7 @@
 /// The soak, and the building blocks of the end-to-end tests.
 mod e2e {
     pub(crate) mod soak;
-    #[expect(dead_code, reason = "the end-to-end tests use the rest")]
+    #[expect(dead_code, unused_imports, reason = "the end-to-end tests use the rest")]
     mod support;
 }
 

@@ -2,10 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::e2e::support::audit::USER;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{ControlPlane, audit::USER, eventually, say, scene, that};
 use crate::shared::table::rows;
 
 const NODE: &str = "/api/v1/nodes/n1";

@@ -11,10 +11,7 @@ mod short;
 use evenkeel::simulate;
 use evenkeel::simulate::trace::Trace;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::process::Launch;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::say;
+use crate::e2e::support::{Launch, evictions, say, scene};
 
 use player::Player;
 use short::Cut;

@@ -4,11 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::that;
+use crate::e2e::support::{ControlPlane, Launch, Policy, evictions, scene, that};
 
 fn evicted(control_plane: &ControlPlane) -> BTreeSet<String> {
     let evictions = evictions(control_plane);

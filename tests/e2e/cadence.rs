@@ -3,11 +3,9 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::rounds::{even, evicted};
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{present, say, that};
+use crate::e2e::support::{
+    Launch, Policy, Process, even, evicted, evictions, present, say, scene, that,
+};
 
 const MINUTE: i64 = 60;
 

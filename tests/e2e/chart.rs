@@ -6,12 +6,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::control_plane::{ControlPlane, run, with_control_plane};
-use crate::e2e::support::helm::{self, RELEASE, objects, refused, rendered, rendered_with_hooks};
-use crate::e2e::support::process::Launch;
-use crate::e2e::support::rounds::evicted;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{eventually, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, eventually, evicted,
+    helm::{self, RELEASE, objects, refused, rendered, rendered_with_hooks},
+    run, scene, that, with_control_plane,
+};
 use crate::shared::table::rows;
 
 /// Labels and annotations that only the chart sets.

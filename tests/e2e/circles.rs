@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::rounds::late_nodes_are_filled;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Process, evictions, rounds::late_nodes_are_filled, say, scene,
+    that,
+};
 
 /// The interval at which descheduler was measured, and the default limits.
 const AS_SET: Policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };

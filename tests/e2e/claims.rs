@@ -3,13 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::audit::{Request, evictions, requests};
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::rounds::evicted;
-use crate::e2e::support::scene;
-use crate::e2e::support::usage::name;
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Request, eventually, evicted, evictions, name, requests, say,
+    scene, that,
+};
 
 const DRIVER: &str = "ebs.csi.example.com";
 const CLAIMS: &str = "persistentvolumeclaims";

@@ -4,14 +4,9 @@ use std::collections::BTreeSet;
 
 use http::Method;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::ledger;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::proxy::{Proxy, Stage};
-use crate::e2e::support::rounds::even;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::say;
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Process, Proxy, Stage, even, evictions, ledger, say, scene,
+};
 
 const EVICTION: &str = "/eviction";
 const LEDGER: &str = "/configmaps/evenkeel-ledger";

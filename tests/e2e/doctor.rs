@@ -1,7 +1,6 @@
 //! `evenkeel doctor` against a real API server.
 
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::scene;
+use crate::e2e::support::{Launch, Policy, scene};
 
 #[test]
 fn doctor_finds_missing_rights_and_missing_metrics_and_nothing_else() {

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::clock;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::rounds::even;
-use crate::e2e::support::scene;
+use crate::e2e::support::{Launch, Policy, clock, even, evictions, scene};
 
 /// Ages and rests would be wrong by that hour. A clock that is set back delays no cycle.
 #[test]

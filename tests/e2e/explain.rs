@@ -1,9 +1,6 @@
 //! Explanations on a real cluster, with the permissions of the daemon.
 
-use crate::e2e::support::audit::eviction_calls;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::say;
+use crate::e2e::support::{Launch, Policy, eviction_calls, say, scene};
 
 /// Seven heavy pods prefer the hot node, so their replacements would return to it. Several polls
 /// give a sparkline with a minimum and a maximum.

@@ -15,13 +15,10 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
-use crate::e2e::support::audit::{Request, evictions, requests};
-use crate::e2e::support::clock;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::{Launch, Process};
-use crate::e2e::support::proxy::Proxy;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Process, Proxy, Request, clock, eventually, evictions, requests, say,
+    scene, that,
+};
 
 use record::Record;
 use schedule::{Fault, kills, schedule};

@@ -10,8 +10,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::control_plane::with_scheduler_flags;
-use crate::e2e::support::wait::say;
+use crate::e2e::support::{control_plane::with_scheduler_flags, say};
 use crate::shared::placements::case::{Case, folder};
 use crate::shared::placements::judge::Figures;
 

@@ -6,13 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::prometheus::Prometheus;
-use crate::e2e::support::rounds::evicted;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Process, Prometheus, evicted, evictions, say, scene, that,
+};
 
 /// One eviction in each cycle, so that something is left to stop.
 const SLOWLY: Policy =

@@ -4,13 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::e2e::support::audit::{evictions, requests};
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::ledger;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::scene;
-use crate::e2e::support::usage::name;
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, eventually, evictions, ledger, name, requests, say, scene, that,
+};
 
 #[test]
 fn a_dry_run_evicts_nothing_and_writes_nothing() {

@@ -4,14 +4,10 @@ use http::Method;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::e2e::support::audit::{eviction_calls, evictions};
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::ledger;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::proxy::{Proxy, Stage};
-use crate::e2e::support::rounds::even;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Process, Proxy, Stage, even, eviction_calls, evictions, ledger,
+    say, scene, that,
+};
 
 const EVICTION: &str = "/eviction";
 const LEADING: &str = "\"message\":\"leading: ";

@@ -7,13 +7,9 @@ use evenkeel::telemetry::metrics::Metrics;
 use evenkeel::telemetry::metrics::catalogue::{DESCHEDULER, MetricInfo};
 use serde_json::Value;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::run_with;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::prometheus::Prometheus;
-use crate::e2e::support::scene;
-use crate::e2e::support::usage::used;
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::{
+    Launch, Policy, Process, Prometheus, control_plane::run_with, evictions, say, scene, that, used,
+};
 
 /// With the default limits, so that some pods have to wait.
 const STEERS: Policy =

@@ -1,11 +1,7 @@
 //! Traces of real evictions: one span for each eviction in the API server's audit log, below its
 //! cycle.
 
-use crate::e2e::support::audit::{eviction_calls, evictions};
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::rounds::even;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::say;
+use crate::e2e::support::{Launch, Policy, even, eviction_calls, evictions, say, scene};
 
 use crate::shared::otlp_collector::{Collector, Response};
 

@@ -3,13 +3,9 @@
 
 use http::{Method, StatusCode};
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::proxy::Proxy;
-use crate::e2e::support::rounds::another_eviction;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::say;
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Process, Proxy, evictions, rounds::another_eviction, say, scene,
+};
 
 /// Evicts one pod per cycle, so that some are left to evict after the failure.
 const SLOWLY: Policy =

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::audit::{evictions, requests};
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::{Launch, Process};
-use crate::e2e::support::rounds::{self, healed};
-use crate::e2e::support::scene::{self, node_of};
-use crate::e2e::support::usage::{in_words, name, used};
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Process, eventually, evictions, healed, in_words, name, requests, rounds,
+    say,
+    scene::{self, node_of},
+    that, used,
+};
 
 /// The default ceiling by usage, in percent.
 const CEILING: f64 = 80.0;

@@ -9,10 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::e2e::support::process::Launch;
-use crate::e2e::support::prometheus::Prometheus;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{present, say, that};
+use crate::e2e::support::{Launch, Prometheus, present, say, scene, that};
 use crate::shared::boards::{
     Query, Variable, alerts, asked_by, groups, queries, selectors, variables,
 };

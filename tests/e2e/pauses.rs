@@ -2,12 +2,9 @@
 
 use http::Method;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::proxy::{Proxy, Stage};
-use crate::e2e::support::rounds::evicted;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{eventually, that};
+use crate::e2e::support::{
+    Launch, Policy, Proxy, Stage, eventually, evicted, evictions, scene, that,
+};
 
 #[test]
 fn a_pause_stops_a_plan_that_is_being_carried_out_until_it_is_resumed() {

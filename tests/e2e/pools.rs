@@ -2,13 +2,9 @@
 
 use serde_json::json;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::ledger;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::rounds::even;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, even, eventually, evictions, ledger, say, scene, that,
+};
 
 /// The second instance has its own ledger and Lease, as a second release of the chart has.
 const SECOND: &str = "

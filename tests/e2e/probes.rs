@@ -2,10 +2,7 @@
 
 use http::Method;
 
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::proxy::{Proxy, Stage};
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::that;
+use crate::e2e::support::{Launch, Policy, Proxy, Stage, scene, that};
 
 #[test]
 fn the_program_is_ready_after_its_first_lists_and_ends_on_sigterm() {

@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use crate::e2e::support::audit::{evictions, requests};
-use crate::e2e::support::control_plane::run;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::prometheus::{Prometheus, source};
-use crate::e2e::support::proxy::Stage;
-use crate::e2e::support::rounds::{another_eviction, late_nodes_are_filled};
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::{
+    Launch, Policy, Process, Prometheus, Stage, evictions,
+    prometheus::source,
+    requests,
+    rounds::{another_eviction, late_nodes_are_filled},
+    run, say, scene, that,
+};
 
 /// One eviction per cycle, which leaves work for the time after a failure.
 const SLOWLY: Policy =

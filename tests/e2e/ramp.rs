@@ -3,13 +3,9 @@
 
 use serde_json::Value;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::rounds::even;
-use crate::e2e::support::scene;
-use crate::e2e::support::usage;
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Process, even, evictions, say, scene, that, usage,
+};
 
 const NO_LIMITS: Policy = Policy { limits: "{perNode: none, perWorkload: 100%}", ..Policy::USUAL };
 /// Over in the third cycle after the first eviction.

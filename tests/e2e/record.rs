@@ -5,10 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::rounds::evicted;
-use crate::e2e::support::scene;
+use crate::e2e::support::{Launch, Policy, evicted, evictions, scene};
 
 /// The pods of the lines of evictions, with how many lines are not marked as repeated.
 fn recorded(record: &Path) -> BTreeMap<String, usize> {

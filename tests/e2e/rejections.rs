@@ -7,12 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::e2e::support::audit::{Request, eviction_calls, evictions};
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::rounds::evicted;
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Request, eventually, evicted, eviction_calls, evictions, say,
+    scene, that,
+};
 
 #[test]
 fn a_webhook_without_endpoints_for_one_pod_does_not_stop_the_others() {

@@ -2,12 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::ledger;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::rounds::evicted;
-use crate::e2e::support::scene;
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Process, evicted, evictions, ledger, scene,
+};
 
 /// The name of the simulated pod as which the program runs.
 const POD: &str = "evenkeel-0";

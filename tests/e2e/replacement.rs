@@ -2,12 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::Launch;
-use crate::e2e::support::scene;
-use crate::e2e::support::usage::name;
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{ControlPlane, Launch, eventually, evictions, name, say, scene, that};
 
 /// Evicts every pod that runs for a second.
 const EVERY_POD: &str = "

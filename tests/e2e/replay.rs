@@ -1,12 +1,9 @@
 //! The replay of a run that Prometheus recorded: the same evictions and the same balance.
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::prometheus::{Prometheus, source};
-use crate::e2e::support::rounds::even;
-use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{
+    Launch, Policy, Prometheus, even, eventually, evictions, in_words, prometheus::source, say,
+    scene, that, used,
+};
 
 /// The standard deviation of percentages.
 fn deviation(percentages: &[f64]) -> f64 {

@@ -4,13 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::e2e::support::audit::{Request, Right, requests};
-use crate::e2e::support::control_plane::with_control_plane;
-use crate::e2e::support::process::{Launch, Policy};
-use crate::e2e::support::rounds::evicted;
-use crate::e2e::support::scene;
-use crate::e2e::support::usage::name;
-use crate::e2e::support::wait::say;
+use crate::e2e::support::{
+    Launch, Policy, Request, audit::Right, evicted, name, requests, say, scene, with_control_plane,
+};
 
 #[test]
 fn every_right_of_the_role_is_used_and_none_is_missing() {

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::e2e::support::control_plane::run;
-use crate::e2e::support::scene;
+use crate::e2e::support::{run, scene};
 use crate::shared::boards;
 
 #[test]

@@ -2,12 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::Launch;
-use crate::e2e::support::rounds::{healed, policy};
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{eventually, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, eventually, evictions, healed, rounds::policy, scene, that,
+};
 
 /// The policy that descheduler once shipped. Most articles show it.
 const SHIPPED: &str = "v1alpha1-default";

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::{Launch, Process};
-use crate::e2e::support::scene;
+use crate::e2e::support::{ControlPlane, Launch, Process, scene};
 
 use churn::Churn;
 use sample::Sample;

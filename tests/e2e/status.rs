@@ -23,10 +23,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::e2e::support::browser::Browser;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{
+    Launch, Policy, Process, browser::Browser, eventually, say, scene, that,
+};
 
 /// Each name sets `pwned` in a page that does not escape it.
 const EVIL: [&str; 5] = [

@@ -4,13 +4,10 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::e2e::support::audit::{USER, evictions, requests};
-use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::rounds::even;
-use crate::e2e::support::scene;
-use crate::e2e::support::usage::{in_words, used};
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Process, audit::USER, even, eventually, evictions, in_words,
+    requests, say, scene, that, used, with_control_plane,
+};
 
 const DISABLED: &[&str] = &["steering disabled", "deploy/base/steering.yaml"];
 /// An admission policy that refuses every change of a node by the program.

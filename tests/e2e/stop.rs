@@ -2,13 +2,9 @@
 
 use http::Method;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::ledger;
-use crate::e2e::support::process::{Launch, Policy, Process};
-use crate::e2e::support::proxy::{Proxy, Stage};
-use crate::e2e::support::scene;
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, Policy, Process, Proxy, Stage, evictions, ledger, say, scene, that,
+};
 
 /// The seconds that a pod has by default before it is killed, less a margin.
 const LONGEST: u64 = 25;

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::Launch;
-use crate::e2e::support::rounds::{healed, pods_of, policy, remove, requests, rounds, spread};
-use crate::e2e::support::scene;
-use crate::e2e::support::usage::name;
-use crate::e2e::support::wait::{eventually, say, that};
+use crate::e2e::support::{
+    ControlPlane, Launch, eventually, healed, name,
+    rounds::{pods_of, policy, remove, requests, rounds, spread},
+    say, scene, that,
+};
 
 #[test]
 fn strategies_that_weigh_nodes_even_them_out() {

@@ -13,11 +13,11 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::process::Process;
-use crate::e2e::support::scene::{self, node_of};
-use crate::e2e::support::usage::name;
-use crate::e2e::support::wait::{eventually, that};
+use crate::e2e::support::{
+    ControlPlane, Process, eventually, name,
+    scene::{self, node_of},
+    that,
+};
 
 use super::manifests::{self, CPU, MEMORY, SYSTEM};
 

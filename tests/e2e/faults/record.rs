@@ -11,9 +11,7 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::e2e::support::audit::Request;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::wait::present;
+use crate::e2e::support::{ControlPlane, Request, present};
 
 const KEY: &str = "ledger.json";
 const NAME: &str = "evenkeel-ledger";

@@ -8,7 +8,7 @@ use std::time::Duration;
 use evenkeel::policy::KubernetesRelease;
 use serde_json::{Value, json};
 
-use crate::e2e::support::control_plane::{ControlPlane, run};
+use crate::e2e::support::{ControlPlane, run};
 use crate::shared::placements::case::{Case, RecordedPlacement};
 
 use super::cluster::Scenario;

@@ -8,8 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::e2e::support::control_plane::{ControlPlane, TESTBED, run};
-use crate::e2e::support::scene;
+use crate::e2e::support::{ControlPlane, control_plane::TESTBED, run, scene};
 
 /// The time between two changes.
 const PAUSE: Duration = Duration::from_secs(3);

@@ -5,10 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::e2e::support::audit::evictions;
-use crate::e2e::support::control_plane::ControlPlane;
-use crate::e2e::support::ledger;
-use crate::e2e::support::process::{Launch, Process};
+use crate::e2e::support::{ControlPlane, Launch, Process, evictions, ledger};
 
 /// The figures of the program at one time.
 #[derive(Clone, Debug)]
