@@ -134,6 +134,20 @@ fn vector(result: &Value) -> CannedResponse {
     json_of(&json!({"status": "success", "data": {"resultType": "vector", "result": result}}))
 }
 
+fn matrix(result: &Value) -> CannedResponse {
+    json_of(&json!({"status": "success", "data": {"resultType": "matrix", "result": result}}))
+}
+
+/// A vector of series, each with its labels and its value: `node=n1 instance=x:1 1.5; node=n2 2`.
+fn series(text: &str) -> CannedResponse {
+    let one = |text: &str| {
+        let (labels, value) = text.rsplit_once(' ').unwrap_or(("", text));
+        let labels = labels.split_whitespace().map(|label| label.split_once('=').unwrap());
+        json!({"metric": labels.collect::<BTreeMap<_, _>>(), "value": point(value)})
+    };
+    vector(&text.split("; ").map(one).collect())
+}
+
 fn point(value: &str) -> Value {
     json!([NOW, value])
 }
@@ -141,16 +155,9 @@ fn point(value: &str) -> Value {
 /// A valid response to each query: n1 and n2, with one pod on n1.
 pub(crate) fn healthy(query: &str) -> CannedResponse {
     let node = |value: &str| {
-        let of = |labels: Value| json!({"metric": labels, "value": point(value)});
-        vector(&json!([
-            of(json!({"node": "n1", "instance": "x:1"})),
-            of(json!({"instance": "10.0.0.2:9100"}))
-        ]))
+        series(&format!("node=n1 instance=x:1 {value}; instance=10.0.0.2:9100 {value}"))
     };
-    let pod = |value: &str| {
-        let labels = json!({"node": "n1", "namespace": "shop", "pod": "web"});
-        vector(&json!([{"metric": labels, "value": point(value)}]))
-    };
+    let pod = |value: &str| series(&format!("node=n1 namespace=shop pod=web {value}"));
     let taken = (NOW - 7).to_string();
     match query {
         "time()" => json_of(
@@ -205,13 +212,7 @@ async fn readings_have_the_time_of_measurement() {
 
 #[tokio::test]
 async fn of_duplicate_series_the_largest_usage_counts() {
-    let twice = || {
-        let of = |instance: &str, value: &str| {
-            json!({"metric": {"node": "n1",
-            "instance": instance}, "value": point(value)})
-        };
-        vector(&json!([of("a:1", "1"), of("b:1", "3"), of("c:1", "2")]))
-    };
+    let twice = || series("node=n1 instance=a:1 1; node=n1 instance=b:1 3; node=n1 instance=c:1 2");
     let readings = read_with("nodeCpu", twice).await.unwrap();
     assert_eq!(readings.nodes["n1"].used.cpu, Amount::millicores(3000));
     assert_eq!(
@@ -223,16 +224,13 @@ async fn of_duplicate_series_the_largest_usage_counts() {
 #[tokio::test]
 async fn of_two_pods_with_one_name_the_one_measured_last_counts() {
     let both = |query: &str| {
-        let of = |node: &str, value: &str| {
-            json!({"metric": {"node": node, "namespace": "shop",
-            "pod": "web"}, "value": point(value)})
+        let of = |one: &str, other: &str| {
+            let pod = "namespace=shop pod=web";
+            series(&format!("node=n1 {pod} {one}; node=n2 {pod} {other}"))
         };
         match query {
-            "podCpu" | "podMemory" => vector(&json!([of("n1", "1"), of("n2", "2")])),
-            "podTime" => vector(&json!([
-                of("n1", &(NOW - 200).to_string()),
-                of("n2", &(NOW - 5).to_string())
-            ])),
+            "podCpu" | "podMemory" => of("1", "2"),
+            "podTime" => of(&(NOW - 200).to_string(), &(NOW - 5).to_string()),
             _ => healthy(query),
         }
     };
@@ -252,16 +250,13 @@ async fn of_two_pods_with_one_name_the_one_measured_last_counts() {
 
 #[tokio::test]
 async fn a_query_of_pods_may_lack_the_label_of_the_node() {
-    let series = |query: &str| match query {
-        "podCpu" => vector(&json!([
-            {"metric": {"namespace": "shop", "pod": "web"}, "value": point("2")}])),
-        "podMemory" => vector(&json!([
-            {"metric": {"node": "n1", "namespace": "shop", "pod": "web"}, "value": point("1")}])),
-        "podTime" => vector(&json!([{"metric": {"node": "n1", "namespace": "shop", "pod": "web"},
-            "value": point(&NOW.to_string())}])),
+    let respond = |query: &str| match query {
+        "podCpu" => series("namespace=shop pod=web 2"),
+        "podMemory" => series("node=n1 namespace=shop pod=web 1"),
+        "podTime" => series(&format!("node=n1 namespace=shop pod=web {NOW}")),
         _ => healthy(query),
     };
-    let (router, _) = router(series);
+    let (router, _) = router(respond);
     let readings = prometheus(&serve(router).await, "").read(&node_addresses()).await.unwrap();
     let web = ("shop".to_owned(), "web".to_owned());
     assert!(readings.unreadable_pods.is_empty(), "{:?}", readings.unreadable_pods);
@@ -298,8 +293,7 @@ async fn the_past_is_read_by_one_range_query_per_figure() {
             if query.ends_with("Time") { (t - 7).to_string() } else { "2".to_owned() }
         };
         let values: Vec<Value> = moments.iter().map(|t| json!([t, value(*t)])).collect();
-        json_of(&json!({"status": "success", "data": {"resultType": "matrix",
-                "result": [{"metric": labels, "values": values}]}}))
+        matrix(&json!([{"metric": labels, "values": values}]))
     });
     let prometheus = prometheus(&serve(router).await, "");
     let past = read_past(&prometheus, None).await;
@@ -338,9 +332,8 @@ async fn steps_for_trends(since: Option<i64>, samples: usize) -> Vec<[i64; 3]> {
     let (router, requests) = router_by_params(|params| match params["query"].as_str() {
         "time()" => healthy("time()"),
         _ if params["step"] == "180.000" => (503, "text/plain", "busy".to_owned()),
-        _ => json_of(&json!({"status": "success", "data": {"resultType": "matrix", "result": [{
-            "metric": {"node": "n1", "namespace": "shop", "pod": "web"},
-            "values": [[NOW, "2"]]}]}})),
+        _ => matrix(&json!([{"metric": {"node": "n1", "namespace": "shop", "pod": "web"},
+            "values": [[NOW, "2"]]}])),
     });
     let mut usage = usage(&serve(router).await, "");
     usage.smoothing = crate::policy::Smoothing::Trend;
@@ -377,8 +370,7 @@ async fn the_past_of_many_pods_is_read_step_by_step() {
             return healthy(query);
         }
         let labels = json!({"node": "n1", "namespace": "shop", "pod": "web"});
-        json_of(&json!({"status": "success", "data": {"resultType": "matrix",
-            "result": [{"metric": labels, "values": [[NOW, "2"]]}]}}))
+        matrix(&json!([{"metric": labels, "values": [[NOW, "2"]]}]))
     });
     let prometheus = prometheus(&serve(router).await, "");
     let addresses = node_addresses();
@@ -392,10 +384,9 @@ async fn the_past_of_many_pods_is_read_step_by_step() {
 
 #[tokio::test]
 async fn values_whose_times_do_not_increase_are_dropped() {
-    let text = json!({"status": "success", "data": {"resultType": "matrix", "result": [
-        {"metric": {"node": "n1"}, "values": [[10, "1"], [30, "2"], [20, "3"], [30, "4"], [40,
-            "NaN"], [50, "5"]]}]}});
-    let result = response::series("nodeCpu", &text.to_string()).unwrap();
+    let (_, _, text) = matrix(&json!([{"metric": {"node": "n1"},
+        "values": [[10, "1"], [30, "2"], [20, "3"], [30, "4"], [40, "NaN"], [50, "5"]]}]));
+    let result = response::series("nodeCpu", &text).unwrap();
     assert_eq!(result.series[0].points, [(10_000, 1.0), (30_000, 2.0), (50_000, 5.0)]);
     assert_eq!(result.rejected.len(), 1);
 }
@@ -545,8 +536,10 @@ async fn password_and_tenant_are_sent_with_every_request() {
 /// Two series of the pod shop/web, one of which is measured by an exporter that is a pod itself.
 fn exported(query: &str) -> CannedResponse {
     let of = |value: &str| {
-        vector(&json!([{"metric": {"node": "n1", "namespace": "monitoring", "pod": "exporter-7",
-            "exported_namespace": "shop", "exported_pod": "web"}, "value": point(value)}]))
+        series(&format!(
+            "node=n1 namespace=monitoring pod=exporter-7 exported_namespace=shop exported_pod=web \
+             {value}"
+        ))
     };
     match query {
         "podCpu" | "podMemory" => of("2"),
@@ -574,8 +567,8 @@ async fn a_value_that_is_no_usage_is_the_reason_of_its_node() {
         ("+Inf", "nodeCpu: +Inf is not finite"),
         ("4e15", "nodeCpu: 4e15, more than any machine has"),
     ] {
-        let one = move || vector(&json!([{"metric": {"node": "n1"}, "value": point(value)}]));
-        let readings = read_with("nodeCpu", one).await.unwrap();
+        let one = series(&format!("node=n1 {value}"));
+        let readings = read_with("nodeCpu", move || one.clone()).await.unwrap();
         assert_eq!(&*readings.unreadable_nodes["n1"], why);
     }
 }

@@ -2,142 +2,85 @@
 
 use insta::assert_snapshot;
 use proptest::prelude::{any, prop_assert, proptest};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::super::response;
-use super::{CannedResponse, NOW, healthy, json_of, point, read_with, vector};
+use super::super::response as parsed;
+use super::{CannedResponse, NOW, read_with, series};
 
-/// A series of the node n1.
-#[expect(clippy::needless_pass_by_value, reason = "callers pass temporary values")]
-fn n1(value: Value) -> Value {
-    json!({"metric": {"node": "n1"}, "value": value})
+/// Each row replaces one response of a healthy server: description, query, response. A response is
+/// the result of a vector, as series or as JSON, `data` and the data, or status, type and body.
+const TABLE: &str = r#"
+not a number | nodeCpu | node=n1 NaN
+infinity | nodeCpu | node=n1 +Inf
+a negative number | nodeCpu | node=n1 -0.5
+more than any machine has | nodeCpu | node=n1 1e30
+a word | nodeMemory | node=n1 much
+a value that is not a string | nodeMemory | [{"metric": {"node": "n1"}, "value": [NOW, 5]}]
+not a pair | nodeMemory | [{"metric": {"node": "n1"}, "value": [NOW]}]
+a time that is not a number | nodeMemory | [{"metric": {"node": "n1"}, "value": ["soon", "5"]}]
+a native histogram | nodeMemory | [{"metric": {"node": "n1"}, "histogram": [NOW, {}]}]
+an item that is not a series | nodeMemory | [7]
+no node label | nodeMemory | 5
+a node of another cluster | nodeMemory | node=x instance=10.0.0.1:1 5
+a time beyond every clock | nodeTime | node=n1 1e300
+a pod without a namespace | podCpu | pod=web 5
+a scalar | nodeCpu | data {"resultType": "scalar", "result": [NOW, "5"]}
+a string | nodeCpu | data {"resultType": "string", "result": [NOW, "5"]}
+an empty result | podCpu | []
+a partial result | nodeCpu | 200 application/json {"status": "success", "data": {"resultType": "vector", "result": [{"metric": {"node": "n1"}, "value": [NOW, "5"]}]}, "warnings": ["store b: deadline exceeded"]}
+an error with status 200 | nodeCpu | 200 application/json {"status": "error", "errorType": "execution", "error": "too many\nsamples"}
+a rejected query | nodeCpu | 400 application/json {"status": "error", "errorType": "bad_data", "error": "1:3: parse error"}
+no data | nodeCpu | 200 application/json {"status": "success"}
+not a list | nodeCpu | data {"resultType": "vector", "result": {}}
+a truncated body | nodeCpu | 200 application/json {"status":"success","data":{"resultType":"vector","result":[{"metric":{"node":"n1"
+control characters | nodeCpu | 200 application/json CONTROL
+an empty body | nodeCpu | 200 application/json
+a login page | nodeCpu | 200 text/html;charset=utf-8 <html>Log in</html>
+a result as plain text | nodeCpu | 200 text/plain {"status": "success", "data": {"resultType": "vector", "result": []}}
+a redirect | nodeCpu | 302 text/html
+forbidden | nodeCpu | 403 text/plain no
+an unknown path | nodeCpu | 404 text/plain 404 page not found
+too many requests | nodeCpu | 429 text/plain
+an overloaded server | nodeCpu | 503 application/json {"status": "error", "errorType": "timeout", "error": "query timed out"}
+a bad gateway | nodeCpu | 502 text/html <html>
+no time | time() | data {"resultType": "vector", "result": []}
+"#;
+
+fn response(text: &'static str) -> CannedResponse {
+    let json = |text: &str| text.replace("NOW", &NOW.to_string());
+    let success = |data: &str| format!("{{\"status\": \"success\", \"data\": {}}}", json(data));
+    if text.starts_with('[') {
+        let data = format!("{{\"resultType\": \"vector\", \"result\": {text}}}");
+        return (200, "application/json", success(&data));
+    }
+    if let Some(data) = text.strip_prefix("data ") {
+        return (200, "application/json", success(data));
+    }
+    let mut parts = text.splitn(3, ' ');
+    match parts.next().and_then(|status| status.parse().ok()).filter(|status| *status >= 200) {
+        None => series(text),
+        Some(status) => {
+            let kind = parts.next().unwrap();
+            let body = json(parts.next().unwrap_or_default());
+            (status, kind, body.replace("CONTROL", "\u{0}\u{1}"))
+        }
+    }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "callers pass temporary values")]
-fn success(data: Value) -> CannedResponse {
-    json_of(&json!({"status": "success", "data": data}))
-}
-
-fn body(text: &str) -> CannedResponse {
-    (200, "application/json", text.to_owned())
-}
-
-fn series(items: Vec<Value>) -> CannedResponse {
-    vector(&Value::Array(items))
-}
-
-/// Each row replaces one response of a healthy server: description, query, response.
 #[expect(clippy::too_many_lines, reason = "a table")]
 #[tokio::test]
 async fn no_invalid_response_becomes_usage() {
-    let table: Vec<(&'static str, &'static str, CannedResponse)> = vec![
-        ("not a number", "nodeCpu", series(vec![n1(point("NaN"))])),
-        ("infinity", "nodeCpu", series(vec![n1(point("+Inf"))])),
-        ("a negative number", "nodeCpu", series(vec![n1(point("-0.5"))])),
-        ("more than any machine has", "nodeCpu", series(vec![n1(point("1e30"))])),
-        ("a word", "nodeMemory", series(vec![n1(point("much"))])),
-        ("a value that is not a string", "nodeMemory", series(vec![n1(json!([NOW, 5]))])),
-        ("not a pair", "nodeMemory", series(vec![n1(json!([NOW]))])),
-        ("a time that is not a number", "nodeMemory", series(vec![n1(json!(["soon", "5"]))])),
-        (
-            "a native histogram",
-            "nodeMemory",
-            series(vec![json!({"metric": {"node": "n1"}, "histogram": [NOW, {}]})]),
-        ),
-        ("an item that is not a series", "nodeMemory", series(vec![json!(7)])),
-        ("no node label", "nodeMemory", series(vec![json!({"metric": {}, "value": point("5")})])),
-        (
-            "a node of another cluster",
-            "nodeMemory",
-            series(vec![
-                json!({"metric": {"node": "x", "instance": "10.0.0.1:1"}, "value": point("5")}),
-            ]),
-        ),
-        ("a time beyond every clock", "nodeTime", series(vec![n1(point("1e300"))])),
-        (
-            "a pod without a namespace",
-            "podCpu",
-            series(vec![json!({"metric": {"pod": "web"}, "value": point("5")})]),
-        ),
-        ("a scalar", "nodeCpu", success(json!({"resultType": "scalar", "result": point("5")}))),
-        ("a string", "nodeCpu", success(json!({"resultType": "string", "result": point("5")}))),
-        ("an empty result", "podCpu", series(vec![])),
-        (
-            "a partial result",
-            "nodeCpu",
-            json_of(&json!({"status": "success", "data": {"resultType": "vector",
-                    "result": [n1(point("5"))]}, "warnings": ["store b: deadline exceeded"]})),
-        ),
-        (
-            "an error with status 200",
-            "nodeCpu",
-            json_of(
-                &json!({"status": "error", "errorType": "execution", "error": "too many\nsamples"}),
-            ),
-        ),
-        (
-            "a rejected query",
-            "nodeCpu",
-            (
-                400,
-                "application/json",
-                json!({"status": "error", "errorType": "bad_data", "error": "1:3: parse error"})
-                    .to_string(),
-            ),
-        ),
-        ("no data", "nodeCpu", json_of(&json!({"status": "success"}))),
-        ("not a list", "nodeCpu", success(json!({"resultType": "vector", "result": {}}))),
-        (
-            "a truncated body",
-            "nodeCpu",
-            body(
-                "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":\
-                    [{\"metric\":{\"node\":\"n1\"",
-            ),
-        ),
-        ("control characters", "nodeCpu", body("\u{0}\u{1}")),
-        ("an empty body", "nodeCpu", body("")),
-        (
-            "a login page",
-            "nodeCpu",
-            (200, "text/html; charset=utf-8", "<html>Log in</html>".to_owned()),
-        ),
-        ("a result as plain text", "nodeCpu", (200, "text/plain", healthy("nodeCpu").2)),
-        ("a redirect", "nodeCpu", (302, "text/html", String::new())),
-        ("forbidden", "nodeCpu", (403, "text/plain", "no".to_owned())),
-        ("an unknown path", "nodeCpu", (404, "text/plain", "404 page not found".to_owned())),
-        ("too many requests", "nodeCpu", (429, "text/plain", String::new())),
-        (
-            "an overloaded server",
-            "nodeCpu",
-            (
-                503,
-                "application/json",
-                json!({"status": "error", "errorType": "timeout", "error": "query timed out"})
-                    .to_string(),
-            ),
-        ),
-        ("a bad gateway", "nodeCpu", (502, "text/html", "<html>".to_owned())),
-        ("no time", "time()", success(json!({"resultType": "vector", "result": []}))),
-    ];
-    assert!(table.len() >= 20);
     let mut results = String::new();
-    for (what, query, response) in table {
-        let result = match read_with(query, move || response.clone()).await {
+    for row in TABLE.trim().lines() {
+        let [what, query, text] = row.split(" | ").collect::<Vec<_>>().try_into().unwrap();
+        let result = match read_with(query, move || response(text)).await {
             Err(error) => format!("[{}] {error}", error.kind()),
             Ok(readings) => {
                 // The invalid figure is missing, the others are present, and the reason is listed.
-                let readable = if query.starts_with("pod") {
-                    readings.pods.len()
-                } else {
-                    readings.nodes.len()
-                };
+                let (nodes, pods) = (readings.nodes.len(), readings.pods.len());
+                let (readable, others) =
+                    if query.starts_with("pod") { (pods, nodes) } else { (nodes, pods) };
                 assert_eq!(readable, 0, "{what}: {readings:?}");
-                let others = if query.starts_with("pod") {
-                    readings.nodes.len()
-                } else {
-                    readings.pods.len()
-                };
                 assert!(others > 0 && readings.skipped.count() > 0, "{what}: {readings:?}");
                 readings.skipped.examples()[0].to_string()
             }
@@ -183,7 +126,7 @@ async fn no_invalid_response_becomes_usage() {
     control characters: [nonsense] returns an invalid response: expected value at line 1 column 1
     an empty body: [nonsense] returns an invalid response: EOF while parsing a value at line 1 \
         column 0
-    a login page: [nonsense] returns text/html; charset=utf-8 instead of JSON: is the url that of \
+    a login page: [nonsense] returns text/html;charset=utf-8 instead of JSON: is the url that of \
         Prometheus, and is a login page in front of it?
     a result as plain text: [nonsense] returns text/plain instead of JSON: is the url that of \
         Prometheus, and is a login page in front of it?
@@ -214,7 +157,7 @@ proptest! {
         let body = json!({"status": "success", "data": {"resultType": "vector", "result": [item,
             text.clone()]}});
         for body in [body.to_string(), text] {
-            let series = response::series("nodeCpu", &body).map(|r| r.series).unwrap_or_default();
+            let series = parsed::series("nodeCpu", &body).map(|r| r.series).unwrap_or_default();
             let mut points = series.iter().flat_map(|s| &s.points);
             prop_assert!(points.all(|(_, v)| v.is_finite() && *v >= 0.0), "{}", body);
         }

@@ -4,20 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{CannedResponse, NOW, RecordedRequests, at, healthy, json_of, router_by_params, serve};
+use super::{
+    CannedResponse, NOW, RecordedRequests, at, healthy, json_of, matrix, router_by_params, series,
+    serve, vector,
+};
 use crate::cluster::usage_source::guards::GuardSource;
 use crate::model::guard::{GuardAnswer, GuardReading};
 use crate::policy::Policy;
-
-fn vector(result: &Value) -> CannedResponse {
-    json_of(&json!({"status": "success", "data": {"resultType": "vector", "result": result}}))
-}
-
-fn matrix(result: &Value) -> CannedResponse {
-    json_of(&json!({"status": "success", "data": {"resultType": "matrix", "result": result}}))
-}
 
 /// A source with one guard, whose query gets these answers. The second one is for the past.
 async fn source(
@@ -70,7 +65,7 @@ async fn the_past_is_asked_first_and_after_an_outage() {
         if failing.load(Ordering::Relaxed) {
             (500, "text/plain", String::new())
         } else {
-            vector(&json!([{"metric": {}, "value": [NOW, "1"]}]))
+            series("1")
         }
     };
     let values = json!([[NOW - 60, "2"], [NOW - 45, "3"], [NOW, "4"]]);
@@ -100,12 +95,10 @@ async fn the_past_is_asked_first_and_after_an_outage() {
 #[tokio::test]
 async fn any_number_is_a_value_and_names_of_the_series_itself_count() {
     let now = || {
-        vector(&json!([
-            {"metric": {"namespace": "shop", "pod": "web", "code": "500"}, "value": [NOW, "-2.5"]},
-            {"metric": {"namespace": "monitoring", "exported_namespace": "shop",
-                "deployment": "web"}, "value": [NOW, "NaN"]},
-            {"metric": {}, "value": [NOW, "+Inf"]},
-        ]))
+        series(
+            "namespace=shop pod=web code=500 -2.5; \
+             namespace=monitoring exported_namespace=shop deployment=web NaN; +Inf",
+        )
     };
     let (mut source, _) = source(now, || matrix(&json!([]))).await;
     assert_eq!(ask(&mut source, 0).await.unwrap().len(), 5);

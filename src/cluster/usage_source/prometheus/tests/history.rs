@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::{
-    CannedResponse, NOW, PrometheusError, RecordedRequests, at, healthy, json_of, node_addresses,
+    CannedResponse, NOW, PrometheusError, RecordedRequests, at, healthy, matrix, node_addresses,
     prometheus, router_by_params, serve,
 };
 use crate::model::usage::Readings;
@@ -16,7 +16,7 @@ use crate::values::Amount;
 const STEP: i64 = 300;
 
 /// A response with a value of each series at every requested time. `value` may leave some out.
-fn matrix(
+fn values(
     series: &[(Value, &'static str)],
     times: &[i64],
     skips: impl Fn(i64) -> bool,
@@ -30,7 +30,7 @@ fn matrix(
             json!({"metric": labels, "values": values})
         })
         .collect();
-    json_of(&json!({"status": "success", "data": {"resultType": "matrix", "result": result}}))
+    matrix(&Value::Array(result))
 }
 
 /// The node n1 and a pod on it, at the requested times.
@@ -41,7 +41,7 @@ fn usual(query: &str, times: &[i64], skips: impl Fn(i64) -> bool) -> CannedRespo
         _ if query.contains("podCpu") => "0.5",
         _ => "1048576",
     };
-    matrix(&[(labels, value)], times, skips)
+    values(&[(labels, value)], times, skips)
 }
 
 type History = (HistoryRange, Vec<(jiff::Timestamp, Readings)>);
@@ -145,7 +145,7 @@ async fn not_a_number_and_negative_values_are_gaps() {
     let (read, _) = read(2, |query, times| {
         let labels = json!({"node": "n1", "namespace": "shop", "pod": "web"});
         let bad = if query.contains("podCpu") { "NaN" } else { "1" };
-        matrix(&[(labels, bad)], times, |_| false)
+        values(&[(labels, bad)], times, |_| false)
     })
     .await;
     let (_, all) = read.unwrap();
@@ -160,7 +160,7 @@ async fn of_replicas_that_scrape_the_same_pod_the_largest_value_counts() {
             json!({"node": "n1", "namespace": "shop", "pod": "web", "prometheus": replica})
         };
         let (one, other) = if query.contains("podCpu") { ("1", "3") } else { ("5", "5") };
-        matrix(&[(of("a"), one), (of("b"), other)], times, |_| false)
+        values(&[(of("a"), one), (of("b"), other)], times, |_| false)
     })
     .await;
     let web = ("shop".to_owned(), "web".to_owned());

@@ -8,8 +8,8 @@ use axum::http::Method;
 use insta::assert_snapshot;
 
 use super::{
-    CannedResponse, Prometheus, PrometheusError, RecordedRequests, TempFile, healthy,
-    node_addresses, prometheus, read_past, router, router_by, serve, vector,
+    Prometheus, PrometheusError, RecordedRequests, TempFile, healthy, matrix, node_addresses,
+    prometheus, read_past, router, router_by, serve,
 };
 use crate::model::usage::Readings;
 
@@ -90,7 +90,10 @@ async fn a_query_that_fits_neither_post_nor_get_names_both_statuses() {
 async fn long_range_queries_are_sent_by_post_as_well() {
     let (router, requests) = router(|query| match query {
         "time()" => healthy(query),
-        _ => matrix(),
+        _ => matrix(&serde_json::json!([{
+            "metric": {"node": "n1", "namespace": "shop", "pod": "web"},
+            "values": [[super::NOW - 30, "1"], [super::NOW, "1"]],
+        }])),
     });
     let prometheus = with_long_query(&serve(router).await, "");
     read_past(&prometheus, None).await;
@@ -101,14 +104,6 @@ async fn long_range_queries_are_sent_by_post_as_well() {
         (long.path.as_str(), long.params["start"].as_str()),
         ("/api/v1/query_range", "1767225300.000")
     );
-}
-
-fn matrix() -> CannedResponse {
-    let (status, kind, text) = vector(&serde_json::json!([{
-        "metric": {"node": "n1", "namespace": "shop", "pod": "web"},
-        "values": [[super::NOW - 30, "1"], [super::NOW, "1"]],
-    }]));
-    (status, kind, text.replace("vector", "matrix"))
 }
 
 #[tokio::test]
