@@ -187,6 +187,7 @@ pub(crate) mod tests {
     use axum::http::Response;
     use prometheus_client::encoding::text;
     use prometheus_client::registry::Registry;
+    use serde_json::{Value, json};
     use std::convert::Infallible;
     use std::sync::{Arc, Mutex};
 
@@ -249,11 +250,44 @@ pub(crate) mod tests {
     /// A `Status` response of the API server.
     pub(crate) fn status(code: u16, message: &str) -> (u16, String) {
         let reason = if code == 404 { "NotFound" } else { "" };
-        let body = serde_json::json!({
+        let body = json!({
             "kind": "Status", "status": "Failure", "code": code, "message": message,
                 "reason": reason,
         });
         (code, body.to_string())
+    }
+
+    /// An object of an API server that updates only its newest version.
+    #[derive(Default)]
+    pub(crate) struct FakeObject {
+        pub(crate) kept: Option<Value>,
+        version: u64,
+    }
+
+    impl FakeObject {
+        /// Stores the object as its next version.
+        pub(crate) fn keep(&mut self, mut object: Value) -> (u16, String) {
+            self.version += 1;
+            object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+            let text = object.to_string();
+            self.kept = Some(object);
+            (200, text)
+        }
+
+        pub(crate) fn answer(&mut self, method: &str, body: &str) -> (u16, String) {
+            let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+            let sent = || serde_json::from_str::<Value>(body).unwrap();
+            match (method, &self.kept) {
+                ("GET" | "PUT", None) => status(404, "not found"),
+                ("GET", Some(object)) => (200, object.to_string()),
+                ("POST", Some(_)) => status(409, "already exists"),
+                ("PUT", Some(object)) if version(&sent()) != version(object) => {
+                    status(409, "the object has been modified")
+                }
+                ("POST", None) | ("PUT", Some(_)) => self.keep(sent()),
+                _ => panic!("{method}"),
+            }
+        }
     }
 
     #[tokio::test]
@@ -321,9 +355,7 @@ pub(crate) mod tests {
             let code = if request.method() == http::Method::POST { 429 } else { 200 };
             Response::builder().status(code).body(Body::from("{}")).unwrap()
         });
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let url = format!("http://{}/behind/a/proxy", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let url = format!("{}/behind/a/proxy", served(router).await);
         let metrics = RequestMetrics::default();
         let (config, clock) = (Config::new(url.parse().unwrap()), ServerClock::default());
         let client = from_config(config, &metrics, &clock).unwrap();

@@ -217,18 +217,22 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    #[tokio::test]
-    async fn the_event_of_an_eviction_names_source_and_reason() {
+    /// The path and the body of the request for one event.
+    async fn written(write: impl FnOnce(&EventWriter)) -> (String, Value) {
         let (client, requests) = fake(|_, _, body| (201, body.to_owned())).await;
-        let at = "2026-01-01T00:00:00.123456Z".parse().unwrap();
         let events = EventWriter::start(client, "evenkeel-0", Failures::default());
-        events.evicted(&planned(), at);
+        write(&events);
         events.finish(SECOND).await;
         let (method, uri, body) = requests.lock().unwrap()[0].clone();
-        assert_eq!(
-            (method.as_str(), uri.split('?').next()),
-            ("POST", Some("/apis/events.k8s.io/v1/namespaces/shop/events"))
-        );
+        assert_eq!(method, "POST");
+        (uri.split('?').next().unwrap().to_owned(), serde_json::from_str(&body).unwrap())
+    }
+
+    #[tokio::test]
+    async fn the_event_of_an_eviction_names_source_and_reason() {
+        let at = "2026-01-01T00:00:00.123456Z".parse().unwrap();
+        let (path, body) = written(|events| events.evicted(&planned(), at)).await;
+        assert_eq!(path, "/apis/events.k8s.io/v1/namespaces/shop/events");
         let expected = json!({
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
@@ -244,20 +248,15 @@ mod tests {
             "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web-1",
                 "uid": "u-1"},
         });
-        assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), expected);
+        assert_eq!(body, expected);
     }
 
     #[tokio::test]
     async fn the_event_of_a_taint_names_the_reason() {
-        let (client, requests) = fake(|_, _, body| (201, body.to_owned())).await;
         let action = SteerAction::Add(SteerValue::Emptying);
         let done = Steer { node: "n1".to_owned(), action, why: SteerReason::Emptying };
-        let events = EventWriter::start(client, "evenkeel-0", Failures::default());
-        events.steered(&done, Timestamp::UNIX_EPOCH);
-        events.finish(SECOND).await;
-        let (_, uri, body) = requests.lock().unwrap()[0].clone();
-        assert_eq!(uri.split('?').next(), Some("/apis/events.k8s.io/v1/namespaces/default/events"));
-        let body: Value = serde_json::from_str(&body).unwrap();
+        let (path, body) = written(|events| events.steered(&done, Timestamp::UNIX_EPOCH)).await;
+        assert_eq!(path, "/apis/events.k8s.io/v1/namespaces/default/events");
         assert_eq!(body["action"], "Tainted");
         let note = body["note"].as_str().unwrap();
         assert!(note.starts_with("steering taint added (emptying): "), "{note}");
@@ -269,7 +268,6 @@ mod tests {
 
     #[tokio::test]
     async fn the_event_of_a_workload_that_got_worse_is_a_warning_on_the_replacement() {
-        let (client, requests) = fake(|_, _, body| (201, body.to_owned())).await;
         let settled = Settled {
             workload: "shop/Deployment/web".to_owned().try_into().unwrap(),
             pod: "web-1".to_owned(),
@@ -284,11 +282,10 @@ mod tests {
         let mut objects = Objects::default();
         objects.apply(import::object(&pod).unwrap().unwrap());
         let snapshot = Snapshot::join(&objects, []);
-        let events = EventWriter::start(client, "evenkeel-0", Failures::default());
-        events.got_worse(&settled, &snapshot.pods[0], Timestamp::UNIX_EPOCH);
-        events.finish(SECOND).await;
-        let (_, _, body) = requests.lock().unwrap()[0].clone();
-        let body: Value = serde_json::from_str(&body).unwrap();
+        let (_, body) = written(|events| {
+            events.got_worse(&settled, &snapshot.pods[0], Timestamp::UNIX_EPOCH);
+        })
+        .await;
         assert_eq!(body["type"], "Warning");
         assert_eq!(body["reason"], "GotWorse");
         assert_eq!(

@@ -301,37 +301,17 @@ fn without_text(mut map: ConfigMap) -> ConfigMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::client::tests::{ApiRequests, client_of, fake, status};
+    use crate::cluster::client::tests::{ApiRequests, FakeObject, client_of, fake, status};
     use crate::model::record::Fact;
-    use serde_json::{Value, json};
+    use serde_json::json;
     use std::sync::{Arc, Mutex};
 
     /// An API server that stores one ConfigMap and counts its versions.
-    async fn server() -> (Client, ApiRequests, Arc<Mutex<Option<Value>>>) {
-        let kept: Arc<Mutex<Option<Value>>> = Arc::default();
+    async fn server() -> (Client, ApiRequests, Arc<Mutex<FakeObject>>) {
+        let kept: Arc<Mutex<FakeObject>> = Arc::default();
         let map = Arc::clone(&kept);
-        let (client, requests) = fake(move |method, _, body| {
-            let mut kept = map.lock().unwrap();
-            let version =
-                |value: &Value| value["metadata"]["resourceVersion"].as_str().map(str::to_owned);
-            match (method, kept.as_ref().map(|value| version(value).unwrap())) {
-                ("GET" | "PUT", None) => return status(404, "not found"),
-                ("GET", Some(_)) => return (200, kept.as_ref().unwrap().to_string()),
-                ("POST", Some(_)) => return status(409, "already exists"),
-                ("PUT", Some(newest))
-                    if version(&body.parse().unwrap()) != Some(newest.clone()) =>
-                {
-                    return status(409, "the object has been modified");
-                }
-                _ => {}
-            }
-            let next = kept.as_ref().and_then(version).map_or(1, |v| v.parse::<u64>().unwrap() + 1);
-            let mut value: Value = body.parse().unwrap();
-            value["metadata"]["resourceVersion"] = json!(next.to_string());
-            *kept = Some(value.clone());
-            (200, value.to_string())
-        })
-        .await;
+        let (client, requests) =
+            fake(move |method, _, body| map.lock().unwrap().answer(method, body)).await;
         (client, requests, kept)
     }
 
@@ -362,11 +342,11 @@ mod tests {
             requests.lock().unwrap().iter().map(|(method, _, _)| method.clone()).collect();
         assert_eq!(verbs, ["GET", "POST", "PUT", "PUT"]);
         assert_eq!(
-            kept.lock().unwrap().as_ref().unwrap()["metadata"]["labels"]["app.kubernetes.io/name"],
+            kept.lock().unwrap().kept.as_ref().unwrap()["metadata"]["labels"]["app.kubernetes.io/name"],
             "evenkeel"
         );
         assert_eq!(store(&client).load().await, Ok(ledger("three")));
-        assert_eq!(kept.lock().unwrap().as_ref().unwrap()["metadata"]["resourceVersion"], "3");
+        assert_eq!(kept.lock().unwrap().kept.as_ref().unwrap()["metadata"]["resourceVersion"], "3");
     }
 
     #[tokio::test]
@@ -385,22 +365,22 @@ mod tests {
     #[tokio::test]
     async fn data_of_others_stays_and_a_deleted_configmap_is_created_again() {
         let (client, _, kept) = server().await;
-        *kept.lock().unwrap() = Some(json!({
+        kept.lock().unwrap().kept = Some(json!({
             "metadata": {"name": "ledger", "resourceVersion": "7", "annotations": {"team": "a"}},
             "data": {"note": "by hand"},
         }));
         let mut store = store(&client);
         assert_eq!(store.load().await, Ok(Ledger::default()));
         store.save(&ledger("one")).await.unwrap();
-        let value = kept.lock().unwrap().clone().unwrap();
+        let value = kept.lock().unwrap().kept.clone().unwrap();
         assert_eq!(
             (&value["data"]["note"], &value["metadata"]["annotations"]["team"]),
             (&json!("by hand"), &json!("a"))
         );
-        *kept.lock().unwrap() = None;
+        kept.lock().unwrap().kept = None;
         store.save(&ledger("two")).await.unwrap();
         assert_eq!(
-            kept.lock().unwrap().as_ref().unwrap()["data"],
+            kept.lock().unwrap().kept.as_ref().unwrap()["data"],
             json!({"ledger.json": ledger("two").write()})
         );
     }
@@ -420,7 +400,7 @@ mod tests {
         });
         let mut store = store(&client);
         store.save(&ledger).await.unwrap();
-        *kept.lock().unwrap() = Some(json!({"metadata": {"resourceVersion": "9"}}));
+        kept.lock().unwrap().kept = Some(json!({"metadata": {"resourceVersion": "9"}}));
         assert!(matches!(store.save(&ledger).await, Err(StoreError::Conflict(_))));
         let merged = store.merge(&ledger).await.unwrap();
         assert_eq!(merged.facts().len(), 1);
@@ -440,11 +420,11 @@ mod tests {
         let learned = ledger("one").with_starts(StartTimes::parse(starts));
         let mut store = super::tests::store(&client);
         store.save(&learned).await.unwrap();
-        let data = kept.lock().unwrap().as_ref().unwrap()["data"].clone();
+        let data = kept.lock().unwrap().kept.as_ref().unwrap()["data"].clone();
         let expected = json!({"ledger.json": ledger("one").write(), "starts.json": starts});
         assert_eq!(data, expected);
         assert_eq!(store.load().await, Ok(learned));
-        kept.lock().unwrap().as_mut().unwrap()["data"]["starts.json"] = json!("scribbles");
+        kept.lock().unwrap().kept.as_mut().unwrap()["data"]["starts.json"] = json!("scribbles");
         assert_eq!(store.load().await, Ok(ledger("one")), "learned again");
     }
 
@@ -455,7 +435,7 @@ mod tests {
         store.load().await.unwrap();
         store.save(&ledger("one")).await.unwrap();
         for foreign in ["scribbles", r#"{"version":7,"evictions":[]}"#] {
-            *kept.lock().unwrap() = Some(json!({
+            kept.lock().unwrap().kept = Some(json!({
                 "metadata": {"name": "ledger", "resourceVersion": "7"},
                 "data": {"ledger.json": foreign},
             }));
@@ -467,11 +447,11 @@ mod tests {
                 ));
                 assert!(store.uncertain().is_some());
             }
-            let value = kept.lock().unwrap().clone().unwrap();
+            let value = kept.lock().unwrap().kept.clone().unwrap();
             assert_eq!(value["data"]["ledger.json"], foreign);
         }
         // The operator removes the key.
-        kept.lock().unwrap().as_mut().unwrap()["data"] = json!({});
+        kept.lock().unwrap().kept.as_mut().unwrap()["data"] = json!({});
         let merged = store.merge(&ledger("two")).await.unwrap();
         assert_eq!(merged, ledger("two"), "our memory is kept");
         store.save(&merged).await.unwrap();

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Approvals, Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller};
 use crate::cluster::Cluster;
 use crate::cluster::client::tests::served;
+use crate::cluster::clock;
 use crate::cluster::events::EventWriter;
 use crate::cluster::evict::tests::planned;
 use crate::cluster::failures::Failures;
@@ -40,6 +41,24 @@ where
         async move { Ok::<_, Infallible>(Response::new(Body::from(body.await.into_bytes()))) }
     });
     Client::new(service, "default")
+}
+
+/// The answer to a request: an empty ledger, the usage of one node, or success.
+pub(super) fn answer(path: &str) -> String {
+    let answer = if path.contains("/configmaps") {
+        json!({"metadata": {"name": "ledger", "resourceVersion": "7"}})
+    } else if path.contains("/metrics.k8s.io") {
+        json!({"items": [{"metadata": {"name": "n1"}, "timestamp": clock::now(),
+            "window": "30s", "usage": {"cpu": "3", "memory": "1Gi"}}]})
+    } else {
+        json!({"kind": "Status", "status": "Success"})
+    };
+    answer.to_string()
+}
+/// A policy with these fields.
+pub(super) fn policy(fields: &str) -> Policy {
+    let text = format!("{{apiVersion: evenkeel/v1alpha1, kind: Policy, {fields}}}");
+    Policy::parse("p", &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 impl Daemon {

@@ -139,7 +139,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use crate::daemon::cycle::tests::{owned, violating_pods};
-    use crate::daemon::fixture::{client, objects, replica_set};
+    use crate::daemon::fixture::{answer, client, objects, replica_set};
     use crate::model::usage::{Readings, import};
 
     const NO_USAGE_NEEDED: &str = "- removePodsViolatingNodeTaints: {}\n";
@@ -152,18 +152,6 @@ mod tests {
              evictable: {{minReplicas: 1, minPodAge: 0s}}\nstrategies:\n{strategies}"
         );
         Policy::parse("policy.yaml", &text).unwrap()
-    }
-
-    fn answer(path: &str) -> String {
-        let answer = if path.contains("/configmaps") {
-            json!({"metadata": {"name": "ledger", "resourceVersion": "7"}})
-        } else if path.contains("/metrics.k8s.io") {
-            json!({"items": [{"metadata": {"name": "n1"}, "timestamp": clock::now(),
-                "window": "30s", "usage": {"cpu": "3", "memory": "1Gi"}}]})
-        } else {
-            json!({"kind": "Status", "status": "Success"})
-        };
-        answer.to_string()
     }
 
     #[tokio::test(start_paused = true)]

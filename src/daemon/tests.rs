@@ -3,28 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::cycle::tests::violating_pods;
-use super::fixture::client;
+use super::fixture::{self, answer, client};
 use super::{Daemon, run_loop};
 use crate::cluster::usage_source::guards::GuardSource;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
-use crate::policy::Policy;
-
-/// Answers a request as an API server with an empty ledger and no metrics, which accepts evictions.
-fn answer(path: &str) -> String {
-    let answer = if path.contains("/configmaps") {
-        json!({"metadata": {"name": "ledger", "resourceVersion": "7"}})
-    } else if path.contains("/metrics.k8s.io") {
-        json!({"items": []})
-    } else {
-        json!({"kind": "Status", "status": "Success"})
-    };
-    answer.to_string()
-}
 
 /// Polls fall due every 15 s and cycles every 55 s, so that a cycle usually falls due a few seconds
 /// before a poll.
@@ -38,11 +24,12 @@ async fn a_cycle_polls_first_what_is_due_soon() {
         log.lock().unwrap().push((start.elapsed().as_secs(), path));
         async move { answer }
     });
-    let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, interval: 55s, \
+    let policy = fixture::policy(
+        "interval: 55s, \
         usage: {source: metricsApi, poll: 15s}, limits: {perCycle: 1}, \
         evictable: {minReplicas: 1, minPodAge: 0s}, \
-        strategies: [{removePodsViolatingNodeTaints: {}}]}";
-    let policy = Policy::parse("p", text).unwrap();
+        strategies: [{removePodsViolatingNodeTaints: {}}]",
+    );
     let (mut daemon, mut engine) = violating_pods(&client, policy).await;
     let looped = run_loop(&mut daemon, &mut engine);
     timeout(Duration::from_secs(120), looped).await.unwrap_err();
@@ -64,9 +51,7 @@ async fn a_source_that_no_decision_needs_is_not_reported_as_failing() {
         // Its ceilings are by usage, as far as that is known.
         ("highNodeUtilization: {basis: requests, thresholds: {cpu: 20%}}", 1),
     ] {
-        let text =
-            format!("{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{strategy}]}}");
-        let policy = Policy::parse("p", &text).unwrap();
+        let policy = fixture::policy(&format!("strategies: [{strategy}]"));
         let client = client(|_| async { "no metrics".to_owned() });
         let mut daemon = Daemon::fake(&client, &policy);
         let mut engine = Engine::new(policy, Ledger::default());
@@ -90,16 +75,15 @@ async fn evictions_go_on_beside_a_prometheus_that_hangs() {
         let answer = answer(path);
         async move { answer }
     });
-    let text = format!(
-        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {{perCycle: 1}}, \
+    let policy = fixture::policy(&format!(
+        "limits: {{perCycle: 1}}, \
           usage: {{source: prometheus, fallback: metricsApi, poll: 30s, \
             prometheus: {{url: 'http://{}'}}}}, \
           guards: [{{name: g, query: ALERTS, missing: allow}}], \
           evictable: {{minReplicas: 1, minPodAge: 0s}}, \
-          strategies: [{{removePodsViolatingNodeTaints: {{}}}}]}}",
+          strategies: [{{removePodsViolatingNodeTaints: {{}}}}]",
         listener.local_addr().unwrap()
-    );
-    let policy = Policy::parse("p", &text).unwrap();
+    ));
     let (mut daemon, mut engine) = violating_pods(&client, policy).await;
     daemon.guards = GuardSource::new(engine.policy());
     let looped = run_loop(&mut daemon, &mut engine);

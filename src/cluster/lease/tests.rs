@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::LeaseSpec;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -13,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::election::{Election, LeaseTiming};
 use super::{Candidacy, Elector, Leadership, LeadershipState, LeaseError};
-use crate::cluster::client::tests::{ApiRequests, client_of, fake, serve, status};
+use crate::cluster::client::tests::{ApiRequests, FakeObject, client_of, fake, serve, status};
 
 const PATH: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases";
 
@@ -23,8 +22,7 @@ pub(crate) struct FakeLease(Arc<Mutex<FakeLeaseState>>);
 
 #[derive(Default)]
 struct FakeLeaseState {
-    lease: Option<Value>,
-    version: u64,
+    lease: FakeObject,
     /// The replaced method, whether the request still takes effect, and the response.
     instead: Option<(&'static str, bool, (u16, String))>,
 }
@@ -43,56 +41,29 @@ impl FakeLease {
         if let Some((_, false, response)) = instead {
             return response;
         }
-        let response = state.serve(method, body);
+        let response = state.lease.answer(method, body);
         instead.map_or(response, |(.., instead)| instead)
     }
 
     fn spec(&self) -> Value {
-        self.0.lock().unwrap().lease.as_ref().map_or(Value::Null, |lease| lease["spec"].clone())
+        self.0
+            .lock()
+            .unwrap()
+            .lease
+            .kept
+            .as_ref()
+            .map_or(Value::Null, |lease| lease["spec"].clone())
     }
 
     pub(crate) fn put(&self, spec: &Value) {
         let mut state = self.0.lock().unwrap();
         let lease =
             json!({"metadata": {"name": "evenkeel", "annotations": {"team": "a"}}, "spec": spec});
-        state.keep(lease);
+        state.lease.keep(lease);
     }
 
     fn instead(&self, instead: Option<(&'static str, bool, (u16, String))>) {
         self.0.lock().unwrap().instead = instead;
-    }
-}
-
-impl FakeLeaseState {
-    fn keep(&mut self, mut lease: Value) -> (u16, String) {
-        self.version += 1;
-        lease["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        let text = lease.to_string();
-        self.lease = Some(lease);
-        (200, text)
-    }
-
-    fn serve(&mut self, method: &str, body: &str) -> (u16, String) {
-        let version = |lease: &Value| lease["metadata"]["resourceVersion"].clone();
-        match (method, &self.lease) {
-            ("GET" | "PUT", None) => status(404, "leases \"evenkeel\" not found"),
-            ("GET", Some(lease)) => (200, lease.to_string()),
-            ("POST", Some(_)) => status(409, "already exists"),
-            ("POST", None) => self.keep(serde_json::from_str(body).unwrap()),
-            ("PUT", Some(lease)) => {
-                let new: Value = serde_json::from_str(body).unwrap();
-                assert!(
-                    new["metadata"]["resourceVersion"].is_string(),
-                    "an update must have a resource version"
-                );
-                if version(&new) == version(lease) {
-                    self.keep(new)
-                } else {
-                    status(409, "the object has been modified")
-                }
-            }
-            _ => panic!("{method}"),
-        }
     }
 }
 
@@ -185,7 +156,7 @@ async fn fields_of_others_in_the_lease_stay() {
     lease_server.put(&json!({"holderIdentity": ""}));
     let (client, _) = lease_server.serve().await;
     elector(&client, "one").0.round().await;
-    let lease = lease_server.0.lock().unwrap().lease.clone().unwrap();
+    let lease = lease_server.0.lock().unwrap().lease.kept.clone().unwrap();
     assert_eq!(
         (&lease["metadata"]["annotations"]["team"], &lease["spec"]["holderIdentity"]),
         (&json!("a"), &json!("one"))
@@ -244,31 +215,13 @@ async fn the_end_of_a_candidate_is_not_the_end_of_its_error() {
 }
 
 #[tokio::test]
-async fn a_renewal_without_response_is_found_in_the_lease() {
-    let lease_server = FakeLease::default();
-    let (client, requests) = lease_server.serve().await;
-    let (mut one, leadership) = elector(&client, "one");
-    one.round().await;
-    let term = leadership.term();
-    methods(&requests);
-    lease_server.instead(Some(("PUT", true, (502, "bad gateway".to_owned()))));
-    one.round().await;
-    assert!(leadership.error().is_some());
-    assert_eq!(leadership.term(), term, "it leads until its deadline");
-    lease_server.instead(None);
-    one.round().await;
-    assert_eq!(methods(&requests), ["PUT", "GET", "PUT"]);
-    assert_eq!((leadership.term(), leadership.error()), (term, None));
-}
-
-#[tokio::test]
 async fn a_deleted_lease_is_created_again_in_a_new_term() {
     let lease_server = FakeLease::default();
     let (client, requests) = lease_server.serve().await;
     let (mut one, leadership) = elector(&client, "one");
     one.round().await;
     let term = leadership.term();
-    lease_server.0.lock().unwrap().lease = None;
+    lease_server.0.lock().unwrap().lease.kept = None;
     methods(&requests);
     one.round().await;
     assert_eq!(methods(&requests), ["PUT", "GET", "POST"]);
@@ -332,26 +285,6 @@ async fn a_hanging_api_server_ends_the_leadership_at_its_deadline() {
     stop.cancel();
     task.await.unwrap();
     assert_eq!(lease_server.spec().get("holderIdentity"), None);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_holder_of_another_program_that_stops_renewing_is_replaced_after_its_own_duration() {
-    let lease_server = FakeLease::default();
-    // Its clock is decades ahead, which must not matter.
-    let time = MicroTime("2099-01-01T00:00:00Z".parse().unwrap());
-    lease_server
-        .put(&json!({"holderIdentity": "go", "leaseDurationSeconds": 30, "renewTime": time,
-        "leaseTransitions": 7}));
-    let (client, _) = lease_server.serve().await;
-    let (one, mut leadership) = elector(&client, "one");
-    let start = Instant::now();
-    let task = tokio::spawn(one.run(CancellationToken::new()));
-    leadership.changed().await;
-    let waited = start.elapsed().as_secs();
-    assert!((30..=33).contains(&waited), "{waited} s");
-    assert!(leadership.term().is_some());
-    assert_eq!(lease_server.spec()["leaseTransitions"], 8);
-    task.abort();
 }
 
 /// Sets the result of an election without a Lease.

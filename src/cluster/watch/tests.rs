@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::cluster::client::tests::{ApiRequests, fake, status};
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::facts::PodFacts;
+use crate::model::snapshot::{Pod, Snapshot};
 use serde_json::json;
 
 const PODS: WatchedKind = WATCHED_KINDS[1];
@@ -41,20 +42,13 @@ async fn watcher(
     (Watcher::new(Cluster::new(client), watched), requests)
 }
 
+/// The pods and the nodes in their facts, because the snapshot here has no nodes.
 fn pods(cluster: &Cluster) -> Vec<String> {
-    cluster.snapshot([]).pods.iter().map(|p| format!("{} on {}", p.name, p.node_name())).collect()
-}
-
-trait NodeName {
-    fn node_name(&self) -> &str;
-}
-
-impl NodeName for crate::model::snapshot::Pod {
-    /// The node name in the facts, because the snapshot here has no nodes.
-    fn node_name(&self) -> &str {
-        let facts: &crate::model::snapshot::facts::PodFacts = self;
-        facts.node.as_deref().unwrap_or("none")
-    }
+    let shown = |pod: &Pod| {
+        let facts: &PodFacts = pod;
+        format!("{} on {}", facts.name, facts.node.as_deref().unwrap_or("none"))
+    };
+    cluster.snapshot([]).pods.iter().map(shown).collect()
 }
 
 fn skipped(cluster: &Cluster) -> Vec<(String, Option<String>)> {
@@ -246,64 +240,49 @@ async fn a_deleted_skipped_object_is_forgotten() {
     assert_eq!(skipped(&watcher.cluster), []);
 }
 
+/// The answers of a watch from position 1, the errors, and the positions after them.
 #[tokio::test]
-async fn an_expired_position_leads_to_a_list() {
-    let gone = json!({"kind": "Status", "code": 410, "message": "too old resource version"});
-    let (mut watcher, _) = watcher(PODS, move |_, _, _| lines(&[("ERROR", gone.clone())])).await;
-    watcher.position = Some("1".to_owned());
-    let error = watcher.watch("1").await.unwrap_err();
-    assert!(error.is_expired(), "{error:?}");
-    watcher.fail(&error);
-    assert_eq!(watcher.position, None);
-    let (mut watcher, _) = self::watcher(PODS, |_, _, _| status(410, "gone")).await;
-    assert!(watcher.watch("1").await.unwrap_err().is_expired());
-    assert!(watcher.list().await.unwrap_err().is_expired());
+async fn only_an_expired_position_or_an_invalid_event_leads_to_a_list() {
+    let error = |code: u16, message: &str| {
+        let object = json!({"kind": "Status", "code": code, "message": message});
+        lines(&[("ADDED", pod("p1", "n1", 5)), ("ERROR", object)])
+    };
+    let old = "too old resource version";
+    let invalid = "invalid watch event: ";
+    for (answer, why, position, format) in [
+        (error(410, old), old, None, Format::Protobuf),
+        (status(410, "gone"), "gone", None, Format::Protobuf),
+        ((200, "no json\n".to_owned()), invalid, None, Format::Json),
+        (error(500, "etcd is away"), "etcd is away", Some("5"), Format::Protobuf),
+        (
+            (200, "{\"type\": \"ADD".to_owned()),
+            "the answer ended early",
+            Some("1"),
+            Format::Protobuf,
+        ),
+        (status(403, "pods is forbidden"), "pods is forbidden", Some("1"), Format::Protobuf),
+    ] {
+        let (mut watcher, _) = watcher(PODS, move |_, _, _| answer.clone()).await;
+        watcher.position = Some("1".to_owned());
+        let error = watcher.watch("1").await.unwrap_err();
+        assert!(error.why.starts_with(why), "{error:?}");
+        assert_eq!(error.is_expired(), error.code == Some(410), "{error:?}");
+        watcher.fail(&error);
+        assert_eq!((watcher.position.as_deref(), watcher.accepted), (position, format), "{why}");
+    }
 }
 
 #[tokio::test]
-async fn an_invalid_event_leads_to_a_list_in_json() {
-    let (mut watcher, _) = watcher(PODS, |_, _, _| (200, "no json\n".to_owned())).await;
-    watcher.position = Some("1".to_owned());
-    let error = watcher.watch("1").await.unwrap_err();
-    assert!(error.why.starts_with("invalid watch event: "), "{error:?}");
-    watcher.fail(&error);
-    assert_eq!((watcher.position.as_deref(), watcher.accepted), (None, Format::Json));
-}
-
-#[tokio::test]
-async fn errors_other_than_410_keep_the_position_until_they_repeat() {
-    let refused = json!({"kind": "Status", "code": 500, "message": "etcd is away"});
-    let (mut watcher, _) = watcher(PODS, move |_, _, _| {
-        lines(&[("ADDED", pod("p1", "n1", 5)), ("ERROR", refused.clone())])
-    })
-    .await;
-    let error = watcher.watch("1").await.unwrap_err();
-    assert_eq!(error.why, "etcd is away");
-    watcher.fail(&error);
-    assert_eq!(watcher.position.as_deref(), Some("5"));
-    watcher.fail(&error);
-    watcher.fail(&error);
+async fn an_error_that_repeats_leads_to_a_list() {
+    let away = json!({"kind": "Status", "code": 500, "message": "etcd is away"});
+    let (mut watcher, _) = watcher(PODS, move |_, _, _| lines(&[("ERROR", away.clone())])).await;
+    watcher.position = Some("5".to_owned());
+    let error = watcher.watch("5").await.unwrap_err();
+    for _ in 0..3 {
+        assert!(watcher.position.is_some());
+        watcher.fail(&error);
+    }
     assert_eq!(watcher.position, None, "only a list can help");
-}
-
-#[tokio::test]
-async fn a_watch_cut_within_an_event_keeps_its_position() {
-    let (mut watcher, _) = watcher(PODS, |_, _, _| (200, "{\"type\": \"ADD".to_owned())).await;
-    watcher.position = Some("1".to_owned());
-    let error = watcher.watch("1").await.unwrap_err();
-    assert_eq!(error.why, "the answer ended early");
-    watcher.fail(&error);
-    assert_eq!(watcher.position.as_deref(), Some("1"));
-}
-
-#[tokio::test]
-async fn a_watch_that_cannot_start_keeps_its_position() {
-    let (mut watcher, _) = watcher(PODS, |_, _, _| status(403, "pods is forbidden")).await;
-    watcher.position = Some("1".to_owned());
-    let error = watcher.watch("1").await.unwrap_err();
-    assert_eq!(error.why, "pods is forbidden");
-    watcher.fail(&error);
-    assert_eq!(watcher.position.as_deref(), Some("1"));
 }
 
 #[tokio::test]

@@ -18,11 +18,10 @@ use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::daemon::Daemon;
 use crate::daemon::cycle::Cycle;
 use crate::daemon::cycle::tests::{owned, violating_pods};
-use crate::daemon::fixture::{node, pod, replica_set};
+use crate::daemon::fixture::{self, node, pod, replica_set};
 use crate::decide::engine::Engine;
 use crate::model::approval::Proposal;
 use crate::model::record::APPROVAL;
-use crate::policy::Policy;
 
 /// An API server with ConfigMaps, and the pods that it has evicted.
 #[derive(Default)]
@@ -119,12 +118,11 @@ impl ApprovalFixture {
             shared.lock().unwrap().respond(method, uri, body)
         };
         let (client, _) = fake(answer).await;
-        let text = format!(
-            "{{apiVersion: evenkeel/v1alpha1, kind: Policy, approval: {approval}, \
+        let policy = fixture::policy(&format!(
+            "approval: {approval}, \
              limits: {{perCycle: 2}}, evictable: {{minReplicas: 1, minPodAge: 0s}}, \
-             strategies: [{{removePodsViolatingNodeTaints: {{}}}}]}}"
-        );
-        let policy = Policy::parse("p", &text).unwrap();
+             strategies: [{{removePodsViolatingNodeTaints: {{}}}}]"
+        ));
         let (daemon, engine) = violating_pods(&client, policy).await;
         ApprovalFixture {
             daemon,
@@ -174,12 +172,12 @@ impl ApprovalFixture {
 
     /// The policy gets these windows.
     fn limit_to(&mut self, windows: &str) {
-        let text = format!(
-            "{{apiVersion: evenkeel/v1alpha1, kind: Policy, windows: {windows}, \
-             strategies: [removeDuplicates]}}"
-        );
         let mut policy = self.engine.policy().clone();
-        policy.windows = Policy::parse("p", &text).unwrap().windows;
+        policy.windows = fixture::policy(&format!(
+            "windows: {windows}, \
+             strategies: [removeDuplicates]"
+        ))
+        .windows;
         self.engine.change_policy(policy);
     }
 

@@ -14,7 +14,9 @@ use crate::cluster::client::tests::{fake, status};
 use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::failures::Request;
 use crate::cluster::usage_source::guards::GuardSource;
-use crate::daemon::fixture::{guard_server, namespace, node, objects, pod, replica_set, tainted};
+use crate::daemon::fixture::{
+    self, guard_server, namespace, node, objects, pod, replica_set, tainted,
+};
 use crate::daemon::{Daemon, DaemonError};
 use crate::decide::engine::Engine;
 use crate::model::ledger::{Ledger, State};
@@ -102,8 +104,9 @@ impl CycleFixture {
             respond(&mut shared.lock().unwrap(), method, uri, body)
         };
         let (client, _) = fake(answer).await;
-        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {perCycle: 1}, evictable: {minReplicas: 1, minPodAge: 0s}, strategies: [{removePodsViolatingNodeTaints: {}}]}";
-        let policy = Policy::parse("p", text).unwrap();
+        let policy = fixture::policy(
+            "limits: {perCycle: 1}, evictable: {minReplicas: 1, minPodAge: 0s}, strategies: [{removePodsViolatingNodeTaints: {}}]",
+        );
         let (daemon, engine) = violating_pods(&client, policy).await;
         CycleFixture { daemon, engine, store }
     }
@@ -326,14 +329,13 @@ async fn no_pod_is_evicted_while_namespaces_cannot_be_listed() {
 async fn guards_that_were_not_asked_yet_are_asked_before_the_decision() {
     let mut fixture = CycleFixture::new().await;
     let url = guard_server(|| true).await;
-    let text = format!(
-        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, limits: {{perCycle: 1}}, \
+    let policy = fixture::policy(&format!(
+        "limits: {{perCycle: 1}}, \
           evictable: {{minReplicas: 1, minPodAge: 0s}}, \
           strategies: [{{removePodsViolatingNodeTaints: {{}}}}], \
           usage: {{prometheus: {{url: '{url}'}}}}, \
-          guards: [{{name: g, query: ALERTS, missing: allow}}]}}"
-    );
-    let policy = Policy::parse("p", &text).unwrap();
+          guards: [{{name: g, query: ALERTS, missing: allow}}]"
+    ));
     fixture.daemon.guards = GuardSource::new(&policy);
     fixture.engine.change_policy(policy);
     fixture.cycle().await.unwrap();

@@ -22,7 +22,6 @@ use crate::model::plan::{
     Move, Outcome, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Untried,
 };
 use crate::model::snapshot::objects::Object;
-use crate::policy::Policy;
 use crate::telemetry::metrics::ExpositionFormat;
 
 const LEDGER: &str = "{\"entries\":[],\"resting\":{\"shop/Deployment/web\":\
@@ -61,8 +60,7 @@ impl LeadFixture {
             (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())
         })
         .await;
-        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removePodsViolatingNodeTaints: {}}]}";
-        let policy = Policy::parse("p", text).unwrap();
+        let policy = fixture::policy("strategies: [{removePodsViolatingNodeTaints: {}}]");
         let candidate = ElectionCandidate {
             leadership,
             stage: ElectionStage::Over,
@@ -238,11 +236,10 @@ async fn an_instance_that_lost_the_lead_writes_no_ledger_and_no_taint() {
 async fn a_guard_that_stopped_evictions_before_the_lead_has_a_line_with_it() {
     let url = fixture::guard_server(|| true).await;
     let mut fixture = LeadFixture::new(stored(LEDGER), 0).await;
-    let text = format!(
-        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates], \
-         usage: {{prometheus: {{url: '{url}'}}}}, guards: [{{name: g, query: ALERTS}}]}}"
-    );
-    let policy = Policy::parse("p", &text).unwrap();
+    let policy = fixture::policy(&format!(
+        "strategies: [removeDuplicates], \
+         usage: {{prometheus: {{url: '{url}'}}}}, guards: [{{name: g, query: ALERTS}}]"
+    ));
     fixture.daemon.guards = GuardSource::new(&policy);
     fixture.engine.change_policy(policy);
     fixture.engine.keep_facts();

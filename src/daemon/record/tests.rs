@@ -18,7 +18,7 @@ use super::http_sink::{BodyFormat, HttpSink};
 use super::*;
 use crate::cluster::client::tests::{served, status};
 use crate::cluster::clock;
-use crate::daemon::fixture::{namespace, node, replica_set, tainted};
+use crate::daemon::fixture::{self, namespace, node, replica_set, tainted};
 use crate::model::ledger::State;
 use crate::model::record::{EVICTION, EvictionDetails, OUTCOME};
 use crate::model::snapshot::facts::OwnerKey;
@@ -243,11 +243,11 @@ impl SharedWorld {
 
     /// A policy by which one pod goes in each cycle.
     fn policy() -> Policy {
-        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, \
-            limits: {perCycle: 1, perMinute: none, perWorkload: none}, \
+        fixture::policy(
+            "limits: {perCycle: 1, perMinute: none, perWorkload: none}, \
             evictable: {minReplicas: 1, minPodAge: 0s}, \
-            strategies: [{removePodsViolatingNodeTaints: {}}]}";
-        Policy::parse("p", text).unwrap()
+            strategies: [{removePodsViolatingNodeTaints: {}}]",
+        )
     }
 
     /// Starts the program, which is killed at this step.
@@ -384,11 +384,16 @@ impl Write for Flaky {
     }
 }
 
+/// A sink that fails so many times first, and what it has written.
+fn flaky(failures: usize) -> (Arc<Mutex<String>>, Sink) {
+    let written: Arc<Mutex<String>> = Arc::default();
+    let flaky = Flaky { failures, written: Arc::clone(&written) };
+    (written, Sink::Output(Arc::new(Mutex::new(flaky))))
+}
+
 /// A recorder, its daemon, and an engine whose stored ledger has facts with these uids.
 fn recorder(sink: Sink, uids: &[&str]) -> (Daemon, RecordTask, Engine) {
-    let text =
-        "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removeDuplicates: {}}]}";
-    let policy = Policy::parse("p", text).unwrap();
+    let policy = fixture::policy("strategies: [{removeDuplicates: {}}]");
     let daemon = Daemon::fake(&SharedWorld::new().client(), &policy);
     let source = "test".to_owned();
     let recorder = daemon.recorder(RecordSettings { source, sink });
@@ -407,9 +412,7 @@ fn uids(record: &str) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn a_single_run_waits_for_its_lines_unless_it_is_stopped() {
     for (is_stopped, expected) in [(false, 2), (true, 0)] {
-        let written: Arc<Mutex<String>> = Arc::default();
-        let flaky = Flaky { failures: 4, written: Arc::clone(&written) };
-        let sink = Sink::Output(Arc::new(Mutex::new(flaky)));
+        let (written, sink) = flaky(4);
         let (mut daemon, recorder, mut engine) = recorder(sink, &["u-1", "u-2"]);
         recorder.exchange(&mut engine, true);
         daemon.recorder = Some(recorder);
@@ -424,9 +427,7 @@ async fn a_single_run_waits_for_its_lines_unless_it_is_stopped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_sink_that_fails_gets_the_same_line_after_growing_pauses() {
-    let written: Arc<Mutex<String>> = Arc::default();
-    let flaky = Flaky { failures: 4, written: Arc::clone(&written) };
-    let sink = Sink::Output(Arc::new(Mutex::new(flaky)));
+    let (written, sink) = flaky(4);
     let (daemon, recorder, mut engine) = recorder(sink, &["u-1", "u-2"]);
     let start = Instant::now();
     recorder.exchange(&mut engine, true);
@@ -445,9 +446,7 @@ async fn a_sink_that_fails_gets_the_same_line_after_growing_pauses() {
 /// Each cycle exchanges the facts, which must not lose the mark.
 #[tokio::test(start_paused = true)]
 async fn a_line_that_the_sink_may_have_is_marked_when_it_comes_again() {
-    let written: Arc<Mutex<String>> = Arc::default();
-    let flaky = Flaky { failures: 1, written: Arc::clone(&written) };
-    let sink = Sink::Output(Arc::new(Mutex::new(flaky)));
+    let (written, sink) = flaky(1);
     let (_daemon, recorder, mut engine) = recorder(sink, &["u-1", "u-2"]);
     recorder.exchange(&mut engine, true);
     sleep(FIRST_PAUSE / 2).await;

@@ -93,25 +93,21 @@ fn a_missing_lease_is_created() {
 
 #[test]
 fn a_holder_keeps_the_lease_while_its_record_changes_whatever_time_it_writes() {
-    for time in [PAST, FUTURE] {
+    for (time, duration) in [(PAST, 15), (FUTURE, 15), (FUTURE, 30)] {
         let mut alone = Alone::new();
-        for second in [0, 2, 14] {
-            assert_eq!(
-                alone.read(f64::from(second), Some(held_by("other", time))),
-                ElectionStep::Wait,
-                "{time} {second}"
-            );
+        let of =
+            |time| LeaseSpec { lease_duration_seconds: Some(duration), ..held_by("other", time) };
+        for second in [0, 2, duration - 1] {
+            let step = alone.read(f64::from(second), Some(of(time)));
+            assert_eq!(step, ElectionStep::Wait, "{time} {second}");
         }
         // A renewal restarts the lease duration.
-        let renewed = held_by("other", "2026-11-21T07:29:00Z");
-        for second in [15, 20, 29] {
-            assert_eq!(
-                alone.read(f64::from(second), Some(renewed.clone())),
-                ElectionStep::Wait,
-                "{time} {second}"
-            );
+        let renewed = of("2026-11-21T07:29:00Z");
+        for second in [duration, duration + 5, 2 * duration - 1] {
+            let step = alone.read(f64::from(second), Some(renewed.clone()));
+            assert_eq!(step, ElectionStep::Wait, "{time} {second}");
         }
-        let ElectionStep::Write(spec) = alone.read(30.0, Some(renewed)) else {
+        let ElectionStep::Write(spec) = alone.read(f64::from(2 * duration), Some(renewed)) else {
             panic!("it waits forever")
         };
         assert_eq!(

@@ -13,18 +13,22 @@ use tokio_util::sync::CancellationToken;
 use super::super::Cycle;
 use super::LONGEST_PLAN;
 use crate::cluster::Cluster;
+use crate::cluster::client::tests::status;
 use crate::cluster::clock::{self, LocalTime};
 use crate::cluster::usage_source::guards::GuardSource;
 use crate::daemon::Daemon;
-use crate::daemon::fixture::{client, guard_server, moves, node, objects, pod};
+use crate::daemon::fixture::{self, guard_server, moves, node, objects, pod};
 use crate::daemon::stop::GRACE;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Outcome, Untried};
 use crate::model::record::{EventDetails, GUARD};
-use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::objects::Object;
 use crate::policy::Policy;
+
+fn granted() -> (u16, String) {
+    (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())
+}
 
 /// A daemon, an engine, and how often an eviction was requested.
 struct ActFixture {
@@ -36,59 +40,43 @@ struct ActFixture {
 impl ActFixture {
     /// The API server grants each eviction after this time, and an event never.
     fn new(slowness: Duration) -> Self {
-        let evictions = Arc::new(Mutex::new(0));
-        let count = Arc::clone(&evictions);
-        let client = client(move |request| {
-            let is_event = request.uri().path().ends_with("/events");
-            if !is_event {
-                *count.lock().unwrap() += 1;
-            }
-            async move {
-                if is_event {
-                    std::future::pending::<()>().await;
-                }
-                sleep(slowness).await;
-                r#"{"kind": "Status", "status": "Success"}"#.to_owned()
-            }
-        });
-        ActFixture::by(&client, evictions)
+        ActFixture::answering(move |_| (slowness, granted()))
     }
 
-    /// The API server refuses each eviction as priority and fairness does, for two seconds.
-    fn busy() -> Self {
+    /// The API server answers each eviction after some time with a status and a message, and an
+    /// event never.
+    fn answering(
+        answer: impl Fn(&str) -> (Duration, (u16, String)) + Clone + Send + 'static,
+    ) -> Self {
         let evictions = Arc::new(Mutex::new(0));
         let count = Arc::clone(&evictions);
-        let service = tower::service_fn(move |_: Request<Body>| {
-            *count.lock().unwrap() += 1;
-            let response = Response::builder().status(429).header("Retry-After", "2");
-            async move { response.body(Body::empty()) }
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let path = request.uri().path();
+            let answer = path.ends_with("/eviction").then(|| answer(path));
+            *count.lock().unwrap() += usize::from(answer.is_some());
+            async move {
+                let Some((slowness, (code, body))) = answer else {
+                    return std::future::pending().await;
+                };
+                sleep(slowness).await;
+                let response = Response::builder().status(code);
+                let wait = if code == 429 { "2" } else { "" };
+                response.header("Retry-After", wait).body(Body::from(body.into_bytes()))
+            }
         });
         ActFixture::by(&Client::new(service, "default"), evictions)
     }
 
     /// The API server answers each eviction with this status, except those of `spared`.
     fn rejecting(code: u16, message: &'static str, spared: &'static [&'static str]) -> Self {
-        let evictions = Arc::new(Mutex::new(0));
-        let count = Arc::clone(&evictions);
-        let service = tower::service_fn(move |request: Request<Body>| {
-            let path = request.uri().path().to_owned();
+        ActFixture::answering(move |path| {
             let is_spared = spared.iter().any(|pod| path.contains(&format!("/{pod}/")));
-            if path.ends_with("/eviction") {
-                *count.lock().unwrap() += 1;
-            }
-            let (code, body) = if is_spared {
-                (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())
-            } else {
-                crate::cluster::client::tests::status(code, message)
-            };
-            async move { Response::builder().status(code).body(Body::from(body.into_bytes())) }
-        });
-        ActFixture::by(&Client::new(service, "default"), evictions)
+            (Duration::ZERO, if is_spared { granted() } else { status(code, message) })
+        })
     }
 
     fn by(client: &Client, evictions: Arc<Mutex<usize>>) -> Self {
-        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removePodsViolatingNodeTaints: {}}]}";
-        let policy = Policy::parse("p", text).unwrap();
+        let policy = fixture::policy("strategies: [{removePodsViolatingNodeTaints: {}}]");
         let daemon = Daemon::fake(client, &policy);
         daemon.cluster.apply(objects(20));
         ActFixture { daemon, engine: Engine::new(policy, Ledger::default()), evictions }
@@ -140,11 +128,10 @@ async fn guarded() -> ActFixture {
     let mut fixture = ActFixture::new(SLOW);
     let evictions = Arc::clone(&fixture.evictions);
     let url = guard_server(move || *evictions.lock().unwrap() > 0).await;
-    let text = format!(
-        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates], \
-          usage: {{poll: 1s, prometheus: {{url: '{url}'}}}}, guards: [{{name: g, query: ALERTS}}]}}"
-    );
-    let policy = Policy::parse("p", &text).unwrap();
+    let policy = fixture::policy(&format!(
+        "strategies: [removeDuplicates], \
+          usage: {{poll: 1s, prometheus: {{url: '{url}'}}}}, guards: [{{name: g, query: ALERTS}}]"
+    ));
     fixture.daemon.guards = GuardSource::new(&policy);
     fixture.engine.change_policy(policy);
     fixture.engine.keep_facts();
@@ -199,13 +186,12 @@ async fn a_guard_stops_the_plan_within_one_poll() {
 /// A guard whose server accepts connections and never answers, which allows evictions.
 async fn silent(fixture: &mut ActFixture) -> tokio::net::TcpListener {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let text = format!(
-        "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates], \
+    let policy = fixture::policy(&format!(
+        "strategies: [removeDuplicates], \
           usage: {{poll: 15s, prometheus: {{url: 'http://{}'}}}}, \
-          guards: [{{name: g, query: ALERTS, missing: allow}}]}}",
+          guards: [{{name: g, query: ALERTS, missing: allow}}]",
         listener.local_addr().unwrap()
-    );
-    let policy = Policy::parse("p", &text).unwrap();
+    ));
     fixture.daemon.guards = GuardSource::new(&policy);
     fixture.engine.change_policy(policy);
     listener
@@ -224,18 +210,9 @@ async fn a_guard_that_does_not_answer_in_time_is_not_asked_again_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn no_guard_is_asked_once_the_plan_has_ended() {
-    let evictions = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&evictions);
     // The only eviction takes longer than a poll.
-    let service = tower::service_fn(move |_: Request<Body>| {
-        *count.lock().unwrap() += 1;
-        async move {
-            sleep(Duration::from_secs(8)).await;
-            let (code, body) = crate::cluster::client::tests::status(401, "Unauthorized");
-            Response::builder().status(code).body(Body::from(body.into_bytes()))
-        }
-    });
-    let mut fixture = ActFixture::by(&Client::new(service, "default"), evictions);
+    let slowness = Duration::from_secs(8);
+    let mut fixture = ActFixture::answering(move |_| (slowness, status(401, "Unauthorized")));
     let _listener = silent(&mut fixture).await;
     fixture.daemon.ask_guards(&mut fixture.engine).await;
     sleep(Duration::from_secs(8)).await;
@@ -299,46 +276,36 @@ async fn an_eviction_waits_for_a_webhook_that_does_not_respond() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_plan_ends_when_nodes_are_no_longer_ready() {
-    let mut fixture = ActFixture::new(SLOW);
-    let down = ["n1", "n2", "n3"].map(|name| node(name, false));
-    let outcomes = fixture.act_with(down.into()).await;
-    assert_eq!(fixture.requested(), 1);
-    let why = untried(&outcomes[1]).to_string();
-    assert_eq!(why, "ready and selected nodes: 0; moving a pod requires two");
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_plan_ends_when_a_watch_fails() {
-    let mut fixture = ActFixture::new(SLOW);
+async fn the_plan_ends_when_the_cluster_can_no_longer_be_judged() {
+    type Change = fn(&Cluster);
+    let changes: [(Change, &str); 4] = [
+        (
+            |cluster| cluster.apply(["n1", "n2", "n3"].map(|name| node(name, false))),
+            "ready and selected nodes: 0; moving a pod requires two",
+        ),
+        (
+            |cluster| cluster.interrupt(LocalTime::now().minus(Duration::from_mins(1))),
+            "watch of Pod disconnected since ",
+        ),
+        (|cluster| cluster.list_namespaces(false), "pauses are unknown, because Namespaces"),
+        (
+            |cluster| cluster.see_date(clock::now() - SignedDuration::from_hours(1)),
+            "the local clock is 1h ahead of that of the API server",
+        ),
+    ];
     tokio::time::advance(Duration::from_mins(2)).await;
-    let long_ago = LocalTime::now().minus(Duration::from_mins(1));
-    let outcomes = fixture.act_while(|cluster, _| cluster.interrupt(long_ago)).await;
-    assert_eq!(fixture.requested(), 1);
-    assert!(matches!(untried(&outcomes[1]), Untried::Blind(_)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_plan_ends_when_namespaces_can_no_longer_be_listed() {
-    let mut fixture = ActFixture::new(SLOW);
-    let outcomes = fixture.act_while(|cluster, _| cluster.list_namespaces(false)).await;
-    assert_eq!(fixture.requested(), 1);
-    let unknown = Untried::PausesUnknown(Lack::Forbidden);
-    assert_eq!(untried(&outcomes[1]), &unknown);
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_plan_ends_when_the_clocks_differ() {
-    let mut fixture = ActFixture::new(SLOW);
-    let an_hour_ago = clock::now() - SignedDuration::from_hours(1);
-    let outcomes = fixture.act_while(|cluster, _| cluster.see_date(an_hour_ago)).await;
-    assert_eq!(fixture.requested(), 1);
-    assert!(matches!(untried(&outcomes[1]), Untried::WrongClock(_)));
+    for (change, expected) in changes {
+        let mut fixture = ActFixture::new(SLOW);
+        let outcomes = fixture.act_while(|cluster, _| change(cluster)).await;
+        assert_eq!(fixture.requested(), 1, "{expected}");
+        let why = untried(&outcomes[1]).to_string();
+        assert!(why.starts_with(expected), "{why}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_busy_server_ends_the_plan_and_gets_no_eviction_before_the_time_that_it_names() {
-    let mut fixture = ActFixture::busy();
+    let mut fixture = ActFixture::answering(|_| (Duration::ZERO, (429, String::new())));
     let outcomes = fixture.act_while(|_, _| {}).await;
     assert_eq!(outcomes[0].code(), "throttled");
     assert_eq!((untried(&outcomes[1]), fixture.requested()), (&Untried::Throttled, 1));
