@@ -9,9 +9,8 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use serde::Serialize;
 
-use crate::model::record::{
-    EVICTION, EvictionDetails, OUTCOME, REFUSAL, RecordLine, ReliefDetails,
-};
+use crate::model::record::{EVICTION, EvictionDetails, OUTCOME, REFUSAL, RecordLine};
+use crate::model::relief::CycleRelief;
 use crate::values::{NodeMinutes, Ratio};
 use crate::view::scale::count;
 use crate::view::screen::{Screen, padded};
@@ -82,7 +81,7 @@ type EvictionKey = (String, Timestamp);
 pub(crate) fn sums(lines: &[RecordLine]) -> Vec<Week> {
     let mut weeks: BTreeMap<Date, WeekLines> = BTreeMap::new();
     for line in lines {
-        if let Some(relief) = line.relief() {
+        if let Some(relief) = CycleRelief::of_line(line) {
             let week = weeks.entry(monday(relief.decided)).or_default();
             week.worth.get_or_insert_default().add(&relief);
             continue;
@@ -118,7 +117,7 @@ fn monday(time: Timestamp) -> Date {
 }
 
 impl WeekWorth {
-    fn add(&mut self, relief: &ReliefDetails) {
+    fn add(&mut self, relief: &CycleRelief) {
         self.moves += relief.moves;
         self.predicted = self.predicted.plus(relief.predicted);
         self.achieved = self.achieved.plus(relief.achieved);

@@ -7,6 +7,7 @@ use evenkeel::decide::strategy;
 use evenkeel::model::ledger::{Ledger, StartTimes};
 use evenkeel::model::plan::{MoveWorth, Outcome, Refusal, expected_effect};
 use evenkeel::model::record::{RELIEF, RecordLine};
+use evenkeel::model::relief::CycleRelief;
 use evenkeel::model::snapshot::facts::PodFacts;
 use evenkeel::model::snapshot::objects::Object;
 use evenkeel::model::usage::{Measure, NodeUsage, PodUsage, PresentUsage, Usage};
@@ -264,7 +265,8 @@ fn the_record_has_a_line_for_the_moves_of_a_cycle() {
     let lines: Vec<RecordLine> = lines.filter(|line| line.kind == RELIEF).collect();
     let [line] = &lines[..] else { panic!("{lines:?}") };
     assert_eq!(line.sentence(), format!("prod: {}", reliefs[0]));
-    let read = RecordLine::parse(&line.json()).unwrap().relief().unwrap();
+    let line = RecordLine::parse(&line.json()).unwrap();
+    let read = CycleRelief::of_line(&line).unwrap();
     assert_eq!((read.moves, read.predicted.get()), (4, 60.0));
     assert_eq!(read.decided, reliefs[0].decided);
 }

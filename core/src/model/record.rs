@@ -6,10 +6,10 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::snapshot::facts::OwnerKey;
-use crate::values::{NodeMinutes, Ratio};
+use crate::values::Ratio;
 
 /// The type of an eviction that the API server accepted, or that was made without a response.
 pub const EVICTION: &str = "io.evenkeel.eviction.v1";
@@ -49,6 +49,18 @@ pub struct Fact {
     /// ledger.
     #[serde(skip, default = "was_stored")]
     pub possibly_repeated: bool,
+}
+
+impl Fact {
+    pub(super) fn new(
+        id: String,
+        kind: &str,
+        time: Timestamp,
+        subject: String,
+        data: Value,
+    ) -> Self {
+        Fact { id, kind: kind.to_owned(), time, subject, data, possibly_repeated: false }
+    }
 }
 
 const fn was_stored() -> bool {
@@ -113,14 +125,8 @@ impl EvictionDetails {
         } else {
             format!("{}/{}", self.uid, self.decided)
         };
-        Fact {
-            id,
-            kind: kind.to_owned(),
-            time,
-            subject: format!("{}/{}", self.namespace, self.pod),
-            data: serde_json::json!(self),
-            possibly_repeated: false,
-        }
+        let subject = format!("{}/{}", self.namespace, self.pod);
+        Fact::new(id, kind, time, subject, json!(self))
     }
 }
 
@@ -141,32 +147,8 @@ impl EventDetails {
         if kind != APPROVAL {
             id = format!("{id}/{time}");
         }
-        Fact {
-            id,
-            kind: kind.to_owned(),
-            time,
-            subject: subject.to_owned(),
-            data: serde_json::json!(self),
-            possibly_repeated: false,
-        }
+        Fact::new(id, kind, time, subject.to_owned(), json!(self))
     }
-}
-
-/// The details of the relief that the moves of a cycle have achieved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReliefDetails {
-    /// Always `measured`.
-    pub outcome: String,
-    /// The result in words.
-    pub message: String,
-    /// The time of the decision, by the local clock.
-    pub decided: Timestamp,
-    /// The moves whose result is known.
-    pub moves: usize,
-    /// The relief that was expected of them, in node-minutes.
-    pub predicted: NodeMinutes,
-    /// The relief that they achieved, in node-minutes.
-    pub achieved: NodeMinutes,
 }
 
 /// A line of the record.
@@ -262,12 +244,6 @@ impl RecordLine {
     pub fn event(&self) -> Option<EventDetails> {
         let is_event = [APPROVAL, GUARD, RELIEF].contains(&self.kind.as_str());
         let details = is_event.then(|| EventDetails::deserialize(&self.data));
-        details?.ok()
-    }
-
-    /// Returns the details of the relief by a cycle; `None` for other types.
-    pub fn relief(&self) -> Option<ReliefDetails> {
-        let details = (self.kind == RELIEF).then(|| ReliefDetails::deserialize(&self.data));
         details?.ok()
     }
 
@@ -411,7 +387,7 @@ mod tests {
         assert_eq!(line.details().unwrap(), None);
         assert_eq!(line.sentence(), "s: io.evenkeel.trial.v1: shop/web");
         let mut fact = evicted();
-        fact.data["newer"] = serde_json::json!(1);
+        fact.data["newer"] = json!(1);
         let newer = RecordLine::of(&fact, "s").json();
         let newer = RecordLine::parse(&newer).unwrap().details().unwrap();
         assert_eq!(newer.unwrap().pod, "web-1");

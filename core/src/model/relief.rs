@@ -13,10 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::model::ledger::Ledger;
-use crate::model::record::{Fact, RELIEF, ReliefDetails};
+use crate::model::record::{Fact, RELIEF, RecordLine};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{Pod, Snapshot};
 use crate::model::usage::{Measure, Readings, Sample};
@@ -56,7 +57,7 @@ pub struct RelievingMove {
 }
 
 /// The relief by the moves of one cycle, known an hour later.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CycleRelief {
     /// The time of the decision.
     pub decided: Timestamp,
@@ -92,25 +93,20 @@ impl fmt::Display for CycleRelief {
 }
 
 impl CycleRelief {
+    /// Reads the relief in a line of the record; `None` for other types.
+    pub fn of_line(line: &RecordLine) -> Option<Self> {
+        let relief = (line.kind == RELIEF).then(|| CycleRelief::deserialize(&line.data));
+        relief?.ok()
+    }
+
     /// Returns what the record says about it at this time.
     pub fn fact(&self, time: Timestamp) -> Fact {
-        let details = ReliefDetails {
-            outcome: "measured".to_owned(),
-            message: self.to_string(),
-            decided: self.decided,
-            moves: self.moves,
-            predicted: self.predicted,
-            achieved: self.achieved,
-        };
-        let subject = count(self.moves, "move");
-        Fact {
-            id: format!("relief/{}", self.decided),
-            kind: RELIEF.to_owned(),
-            time,
-            subject,
-            data: serde_json::json!(details),
-            possibly_repeated: false,
-        }
+        let data = json!({
+            "outcome": "measured", "message": self.to_string(), "decided": self.decided,
+            "moves": self.moves, "predicted": self.predicted, "achieved": self.achieved,
+        });
+        let id = format!("relief/{}", self.decided);
+        Fact::new(id, RELIEF, time, count(self.moves, "move"), data)
     }
 }
 

@@ -177,7 +177,27 @@ pub enum PodUsage {
     Unknown(Unmeasured, Measure),
 }
 
+impl NodeUsage {
+    /// Returns the usage, if known.
+    const fn used(&self) -> Option<Measure> {
+        match self {
+            NodeUsage::Known(used) => Some(*used),
+            NodeUsage::Unknown(_) => None,
+        }
+    }
+}
+
 impl PodUsage {
+    /// Returns the usage, if known, estimated or assumed.
+    const fn used(&self) -> Option<Measure> {
+        match self {
+            PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Assumed(used) => {
+                Some(*used)
+            }
+            PodUsage::Unknown(..) => None,
+        }
+    }
+
     /// Returns the pod's part of its node's usage. For unknown usage, the last known value counts.
     pub const fn on_node(&self) -> Measure {
         match self {
@@ -192,31 +212,20 @@ impl PodUsage {
 impl Usage {
     /// Returns the usage of a node, if known.
     pub fn node(&self, id: NodeId) -> Option<Measure> {
-        match self.nodes.get(id.0) {
-            Some(NodeUsage::Known(used)) => Some(*used),
-            Some(NodeUsage::Unknown(_)) | None => None,
-        }
+        self.nodes.get(id.0)?.used()
     }
 
     /// Returns the present usage of a node and the period for which usage is expected; `None` if
     /// the known usage is the present.
     pub fn at_present(&self, id: NodeId) -> Option<(Measure, SignedDuration)> {
         let present = self.present.as_ref()?;
-        match present.nodes.get(id.0) {
-            Some(NodeUsage::Known(used)) => Some((*used, present.ahead)),
-            Some(NodeUsage::Unknown(_)) | None => None,
-        }
+        Some((present.nodes.get(id.0)?.used()?, present.ahead))
     }
 
     /// Returns the present usage of a pod, if known or estimated; `None` if the known usage is the
     /// present.
     pub fn pod_at_present(&self, id: PodId) -> Option<Measure> {
-        match self.present.as_ref()?.pods.get(id.0) {
-            Some(PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Assumed(used)) => {
-                Some(*used)
-            }
-            Some(PodUsage::Unknown(..)) | None => None,
-        }
+        self.present.as_ref()?.pods.get(id.0)?.used()
     }
 
     /// Returns the expected cpu of the next day; `None` if only the present is known.
@@ -250,12 +259,7 @@ impl Usage {
 
     /// Returns the usage of a pod, if known, estimated or assumed.
     pub fn pod(&self, id: PodId) -> Option<Measure> {
-        match self.pods.get(id.0) {
-            Some(PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Assumed(used)) => {
-                Some(*used)
-            }
-            Some(PodUsage::Unknown(..)) | None => None,
-        }
+        self.pods.get(id.0)?.used()
     }
 
     /// Returns the usage of a pod that is only assumed; zero if more is known.
