@@ -12,7 +12,6 @@ mod node_minutes;
 pub mod quantity;
 pub mod query_value;
 pub mod selector;
-pub mod shared;
 pub mod text;
 
 pub use node_minutes::NodeMinutes;

@@ -30,6 +30,8 @@
 //!   `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes `init-` and
 //!   `ephemeral-` select other container roles.
 
+use std::sync::Arc;
+
 use evenkeel::model::snapshot::facts::{
     Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, JobFacts, Numbering, Owner,
     OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Revision, Role, Spread, Taint,
@@ -252,7 +254,7 @@ fn fare<'l>(pod: &mut PodFacts, role: Role, word: impl Fn(&str) -> Option<&'l st
             .map(|(why, code)| (why.to_owned(), code.parse().unwrap())),
         ..container("")
     };
-    match pod.containers.iter_mut().find(|c| c.role == role) {
+    match Arc::make_mut(&mut pod.containers).iter_mut().find(|c| c.role == role) {
         Some(found) => {
             *found = Container {
                 image: found.image.clone(),
@@ -260,7 +262,7 @@ fn fare<'l>(pod: &mut PodFacts, role: Role, word: impl Fn(&str) -> Option<&'l st
                 ..fresh
             }
         }
-        None => pod.containers.push(fresh),
+        None => Arc::make_mut(&mut pod.containers).push(fresh),
     }
 }
 

@@ -7,6 +7,7 @@
 use crate::decide::placement::Placement;
 use crate::decide::placement::index::TermKind;
 use crate::model::plan::{Misfit, MisfitCounts};
+use crate::model::snapshot::facts::address;
 use crate::model::snapshot::{NodeId, PodId};
 
 use super::filters::Filters;
@@ -65,7 +66,7 @@ pub fn parts(placement: &Placement<'_>, id: PodId) -> Option<PodParts> {
         && !index.terms_matching(id).iter().any(excludes)
         && !topology_spread::is_limited(&question);
     let runs = pod.node.is_some() && placement.place(id) == pod.node && !snapshot.migrates(pod);
-    let parts = [pod.spec.address(), pod.sizes.address(), pod.volumes.address()];
+    let parts = [address(&pod.spec), address(&pod.sizes), address(&pod.volumes)];
     (is_alone && runs).then_some(parts)
 }
 

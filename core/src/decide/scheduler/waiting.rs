@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::decide::placement::{Landing, Placement};
+use crate::model::snapshot::facts::address;
 use crate::model::snapshot::{Pod, PodId, Snapshot};
 
 use super::claims::{Hold, hold};
@@ -51,8 +52,8 @@ pub fn expect_waiting(
     let snapshot = placement.snapshot;
     // Pods of one controller share these parts in memory, so no node can run the next one either.
     let parts = |pod: &Pod| {
-        let first = [pod.spec.address(), pod.sizes.address()];
-        let rest = [pod.labels.address(), pod.volumes.address()];
+        let first = [address(&pod.spec), address(&pod.sizes)];
+        let rest = [address(&pod.labels), address(&pod.volumes)];
         (first, rest)
     };
     let mut infeasible = BTreeSet::new();

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use crate::decide::draft::Draft;
 use crate::decide::scheduler;
 use crate::model::plan::{NoGain, NotSelected, Reason};
+use crate::model::snapshot::facts::address;
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{AffinityKind, NodeAffinity, Scope};
 use crate::values::selector::NodeTerm;
@@ -137,7 +138,7 @@ fn required(draft: &Draft<'_>, node: NodeId, pod: &Pod) -> bool {
 impl BetterNodes {
     /// The nodes that a pod prefers to a node of this weight; `None` without such a node.
     fn of(&self, draft: &Draft<'_>, pod: &Pod, weight: i64, nodes: &[NodeId]) -> Option<Better> {
-        let like = (pod.spec.address(), weight);
+        let like = (address(&pod.spec), weight);
         if let Some(known) = self.by_spec.borrow().get(&like) {
             return known.clone();
         }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::decide::draft::Draft;
 use crate::decide::scheduler;
 use crate::model::plan::{NoGain, NotSelected, Reason, STEERING_KEY};
-use crate::model::snapshot::facts::{Effect, Taint};
+use crate::model::snapshot::facts::{Effect, Taint, address};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId};
 use crate::policy::{Names, NodeTaints, Scope};
 
@@ -45,7 +45,7 @@ impl<'w> NodeTaintsRule<'w> {
         let own = soft(node);
         let nodes = || self.nodes.iter().copied().filter(|n| soft(*n) < own).collect();
         let mut known = self.less_tainted.borrow_mut();
-        Rc::clone(known.entry((pod.spec.address(), own)).or_insert_with(nodes))
+        Rc::clone(known.entry((address(&pod.spec), own)).or_insert_with(nodes))
     }
 }
 

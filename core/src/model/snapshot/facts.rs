@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::values::selector::{Labels, Selector};
-use crate::values::shared::SharedValue;
 use crate::values::text::count;
 use crate::values::{Amount, value_of};
 
@@ -27,6 +27,11 @@ pub use placement::{
     PodAffinityTerm, Spread, StorageClass, Volume, VolumeState, WeightedPodAffinityTerm,
 };
 pub use pod::{PodFacts, PodSizes, PodSpecFacts, ResourceName};
+
+/// Returns the place of a shared value in memory. While it is borrowed, no other value has it.
+pub(crate) fn address<T>(shared: &Arc<T>) -> usize {
+    Arc::as_ptr(shared).addr()
+}
 
 /// The facts of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +65,7 @@ pub struct NodeFacts {
     /// <https://karpenter.sh/docs/concepts/disruption/#node-level-controls>.
     pub unremovable: Option<&'static str>,
     /// The images that its kubelet reports.
-    pub images: Vec<SharedValue<Image>>,
+    pub images: Vec<Arc<Image>>,
 }
 
 impl NodeFacts {
@@ -252,7 +257,7 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Nearly all pods have the same few.
-    pub state: SharedValue<ConditionState>,
+    pub state: Arc<ConditionState>,
     /// The time of the last transition; `None` if missing.
     pub since: Option<Timestamp>,
 }

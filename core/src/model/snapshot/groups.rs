@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::facts::{PodFacts, PodSizes};
+use super::facts::{PodFacts, PodSizes, address};
 use super::objects::Objects;
 use super::{BudgetId, NodeId, Pod, PodId, PodStage, Snapshot, WorkloadId};
 
@@ -52,7 +52,7 @@ impl<'o> PodGroups<'o> {
         let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         let mut known_sizes: BTreeMap<usize, usize> = BTreeMap::new();
         for facts in pods {
-            let key = (facts.spec.address(), facts.labels.address());
+            let key = (address(&facts.spec), address(&facts.labels));
             let next = groups.examples.len();
             let found = *known.entry(key).or_insert(next);
             let group = match groups.examples.get(found) {
@@ -64,7 +64,7 @@ impl<'o> PodGroups<'o> {
                 groups.examples.push(facts);
             }
             let next = groups.sizes.len();
-            let sizes = *known_sizes.entry(facts.sizes.address()).or_insert(next);
+            let sizes = *known_sizes.entry(address(&facts.sizes)).or_insert(next);
             if sizes == next {
                 groups.sizes.push(&facts.sizes);
             }
@@ -102,9 +102,9 @@ impl Snapshot {
     /// of one controller do, with the position of the first.
     pub fn pod_runs(&self) -> impl Iterator<Item = (PodId, &[Pod])> {
         let runs = self.pods.chunk_by(|a, b| {
-            a.spec.is_same(&b.spec)
-                && a.labels.is_same(&b.labels)
-                && a.volumes.is_same(&b.volumes)
+            Arc::ptr_eq(&a.spec, &b.spec)
+                && Arc::ptr_eq(&a.labels, &b.labels)
+                && Arc::ptr_eq(&a.volumes, &b.volumes)
                 && a.namespace == b.namespace
         });
         runs.scan(0, |next, run| {

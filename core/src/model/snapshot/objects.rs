@@ -382,14 +382,18 @@ mod tests {
         with(&mut objects, &pod("web-2", "web", "n2"));
         with(&mut objects, &pod("other-1", "other", "n2"));
         let [first, second, other] = ["web-1", "web-2", "other-1"].map(|n| stored(&objects, n));
-        assert!(first.spec.is_same(&second.spec) && first.labels.is_same(&second.labels));
-        assert!(!first.spec.is_same(&other.spec));
+        assert!(
+            Arc::ptr_eq(&first.spec, &second.spec) && Arc::ptr_eq(&first.labels, &second.labels)
+        );
+        assert!(!Arc::ptr_eq(&first.spec, &other.spec));
         let mut changed = pod("web-3", "web", "n1");
         changed["spec"]["containers"][0]["image"] = json!("web:2");
         with(&mut objects, &changed);
         let changed = stored(&objects, "web-3");
-        assert!(!changed.containers.is_same(&first.containers));
-        assert!(changed.spec.is_same(&first.spec) && changed.labels.is_same(&first.labels));
+        assert!(!Arc::ptr_eq(&changed.containers, &first.containers));
+        assert!(
+            Arc::ptr_eq(&changed.spec, &first.spec) && Arc::ptr_eq(&changed.labels, &first.labels)
+        );
     }
 
     #[test]
@@ -403,7 +407,7 @@ mod tests {
             with(&mut objects, &pod);
         }
         let [first, last] = ["web-0", "web-8"].map(|name| stored(&objects, name));
-        assert!(first.spec.is_same(&last.spec) && first.labels.is_same(&last.labels));
+        assert!(Arc::ptr_eq(&first.spec, &last.spec) && Arc::ptr_eq(&first.labels, &last.labels));
         assert_ne!((&first.sizes, &first.containers), (&last.sizes, &last.containers));
         let names = last.sizes.requests.iter().map(|(name, _)| name);
         assert!(names.into_iter().all(|name| matches!(name, Cow::Borrowed(_))));
@@ -444,7 +448,7 @@ mod tests {
         }
         let [first, second] = ["web-1", "db-1"].map(|name| stored(&objects, name));
         let (first, second) = (&first.conditions[0], &second.conditions[0]);
-        assert!(first.state.is_same(&second.state) && first.since != second.since);
+        assert!(Arc::ptr_eq(&first.state, &second.state) && first.since != second.since);
     }
 
     #[test]
@@ -457,6 +461,6 @@ mod tests {
         with(&mut objects, &node("n1"));
         with(&mut objects, &node("n2"));
         let [first, second] = ["n1", "n2"].map(|name| &objects.nodes[name].images[0]);
-        assert!(first.is_same(second));
+        assert!(Arc::ptr_eq(first, second));
     }
 }

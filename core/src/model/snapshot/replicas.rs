@@ -1,6 +1,7 @@
 //! The numbers of replicas of a workload.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::facts::{Owner, Role};
 use super::{Pod, PodId, Snapshot, Workload, WorkloadId};
@@ -50,7 +51,7 @@ impl Snapshot {
 
 fn is_sibling(pod: &Pod, other: &Pod) -> bool {
     // The pods of one controller usually share their spec in memory.
-    other.spec.is_same(&pod.spec) || other.controller() == pod.controller()
+    Arc::ptr_eq(&other.spec, &pod.spec) || other.controller() == pod.controller()
 }
 
 /// The work of a pod among those of a custom resource: the images of its containers, and its kind

@@ -127,8 +127,11 @@ fn terms_of(pod: &Pod) -> impl Iterator<Item = (TermKind, &PodAffinityTerm)> {
 
 /// Collects the images that containers use and nodes have.
 pub(super) fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
-    let containers =
-        snapshot.pods.iter().flat_map(|p| &p.containers).filter(|c| c.role != Role::Ephemeral);
+    let containers = snapshot
+        .pods
+        .iter()
+        .flat_map(|p| p.containers.iter())
+        .filter(|c| c.role != Role::Ephemeral);
     let asked: BTreeSet<&str> = containers.map(|c| c.image.as_str()).collect();
     let mut all: BTreeMap<&str, NodeImage> = BTreeMap::new();
     for node in snapshot.node_ids() {

@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::values::Amount;
 use crate::values::selector::{Labels, NodeTerm};
-use crate::values::shared::SharedValue;
 
 use super::{
     Annotations, Condition, ConditionState, Container, Gang, HostPort, NonZeroRequests, Owner,
@@ -33,7 +33,7 @@ pub struct PodFacts {
     /// Its uid. A replacement with the same name has another one.
     pub uid: String,
     /// Its labels.
-    pub labels: SharedValue<Labels>,
+    pub labels: Arc<Labels>,
     /// The name of the node that it is bound to.
     pub node: Option<String>,
     /// Its phase.
@@ -58,13 +58,13 @@ pub struct PodFacts {
     /// Its conditions.
     pub conditions: Vec<Condition>,
     /// Its volumes.
-    pub volumes: SharedValue<Volumes>,
+    pub volumes: Arc<Volumes>,
     /// Its containers with their status.
-    pub containers: SharedValue<Vec<Container>>,
+    pub containers: Arc<Vec<Container>>,
     /// Its requests and limits.
-    pub sizes: SharedValue<PodSizes>,
+    pub sizes: Arc<PodSizes>,
     /// The other facts.
-    pub spec: SharedValue<PodSpecFacts>,
+    pub spec: Arc<PodSpecFacts>,
 }
 
 /// The requests and limits of a pod. Where each pod of a controller is resized to its own needs,
@@ -211,6 +211,6 @@ impl Deref for PodFacts {
 
 impl DerefMut for PodFacts {
     fn deref_mut(&mut self) -> &mut PodSpecFacts {
-        &mut self.spec
+        Arc::make_mut(&mut self.spec)
     }
 }

@@ -1,10 +1,11 @@
 //! Conversion of nodes.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::model::api::{ApiImage, ApiNode, ApiNodeStatus, ApiTaint};
 use crate::model::snapshot::facts::{Image, NodeClosure, NodeFacts, Taint};
-use crate::values::shared::SharedValue;
 use crate::values::{Amount, value_of};
 
 use super::{Wrong, annotation, effect, filled, name_of, requests, time};
@@ -80,8 +81,8 @@ fn internal_addresses(status: &ApiNodeStatus) -> Vec<String> {
     status.addresses.iter().filter(|a| a.kind == "InternalIP").map(|a| a.address.clone()).collect()
 }
 
-fn image(image: &ApiImage) -> SharedValue<Image> {
-    SharedValue::from(Image {
+fn image(image: &ApiImage) -> Arc<Image> {
+    Arc::new(Image {
         names: image.names.clone(),
         // ImageLocality scores by size. An image without a valid size scores nothing.
         size: u64::try_from(image.size_bytes).unwrap_or_default(),

@@ -2,13 +2,13 @@
 //! keep only once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::model::snapshot::facts::{
     ConditionState, Container, Image, NodeFacts, OwnerKey, PodFacts, PodSizes, PodSpecFacts,
     Volumes,
 };
 use crate::values::selector::Labels;
-use crate::values::shared::SharedValue;
 
 /// Different values of one controller that are kept for sharing. A rollout or a restart of some
 /// pods leads to a few.
@@ -20,8 +20,8 @@ const FEWEST_CHANGES: usize = 1000;
 #[derive(Debug, Default)]
 pub(super) struct Sharing {
     owners: BTreeMap<OwnerKey, OwnerParts>,
-    images: BTreeSet<SharedValue<Image>>,
-    conditions: BTreeSet<SharedValue<ConditionState>>,
+    images: BTreeSet<Arc<Image>>,
+    conditions: BTreeSet<Arc<ConditionState>>,
     /// Changes since unused values were dropped.
     changes: usize,
 }
@@ -37,7 +37,7 @@ struct OwnerParts {
 }
 
 #[derive(Debug)]
-struct Variants<T>(Vec<SharedValue<T>>);
+struct Variants<T>(Vec<Arc<T>>);
 
 impl Clone for Sharing {
     fn clone(&self) -> Self {
@@ -52,8 +52,9 @@ impl<T> Default for Variants<T> {
 }
 
 impl<T: PartialEq> Variants<T> {
-    fn unify(&mut self, value: &mut SharedValue<T>) {
-        if self.0.iter().any(|known| value.unify(known)) {
+    fn unify(&mut self, value: &mut Arc<T>) {
+        if let Some(known) = self.0.iter().find(|known| *known == value) {
+            *value = Arc::clone(known);
             return;
         }
         // The oldest leaves, because a rollout makes new pods like the newest.
@@ -64,12 +65,12 @@ impl<T: PartialEq> Variants<T> {
     }
 
     fn prune(&mut self) {
-        self.0.retain(|value| !value.is_alone());
+        self.0.retain(|value| Arc::strong_count(value) > 1);
     }
 }
 
 /// Shares a value with an equal one of a set, or adds it.
-fn unify<T: Ord>(known: &mut BTreeSet<SharedValue<T>>, value: &mut SharedValue<T>) {
+fn unify<T: Ord>(known: &mut BTreeSet<Arc<T>>, value: &mut Arc<T>) {
     match known.get(value) {
         Some(same) => *value = same.clone(),
         None => drop(known.insert(value.clone())),
@@ -112,8 +113,8 @@ impl Sharing {
             return;
         }
         self.changes = 0;
-        self.images.retain(|image| !image.is_alone());
-        self.conditions.retain(|state| !state.is_alone());
+        self.images.retain(|image| Arc::strong_count(image) > 1);
+        self.conditions.retain(|state| Arc::strong_count(state) > 1);
         self.owners.retain(|_, parts| {
             parts.specs.prune();
             parts.labels.prune();
