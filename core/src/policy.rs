@@ -391,8 +391,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(300))]
 
         #[test]
-        fn no_file_causes_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Policy::parse("f", &String::from_utf8_lossy(&bytes)).map_err(|e| e.to_string());
+        fn no_file_causes_a_panic(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            yaml in "[ab:,&*!<>|?%'\"#~\\-\\[\\]{}@\\n\\t 0-9.]{0,120}",
+        ) {
+            for text in [String::from_utf8_lossy(&bytes).into_owned(), yaml] {
+                let _ = Policy::parse("f", &text).map_err(|error| error.to_string());
+            }
         }
 
         #[test]

@@ -68,14 +68,7 @@ fn check_automatic(f: &mut Fields<'_, '_>, approval: ApprovalPolicy) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::policy::native::tests::parse;
-
-    #[test]
-    fn no_eviction_needs_an_approval_by_default() {
-        let default = parse("").unwrap().approval;
-        assert!(!default.required && default == Policy::default_native().approval);
-    }
 
     #[test]
     fn automatic_evictions_need_a_rule_that_they_are_exempt_from() {

@@ -162,6 +162,7 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
+    use crate::policy::native::tests::messages;
 
     const PROMETHEUS: &str = "usage: {prometheus: {url: 'http://p:9090'}}";
 
@@ -170,7 +171,7 @@ mod tests {
             "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies: [removeDuplicates]\n{usage}\n\
              guards:\n{guards}"
         );
-        Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
+        Policy::parse("policy.yaml", &text).map_err(|error| messages(&error))
     }
 
     #[test]
@@ -194,34 +195,18 @@ mod tests {
                       - {name: c, query: up, missing: ignore, limit: 3}";
         assert_snapshot!(parse(PROMETHEUS, broken).unwrap_err(), @"
         policy.yaml:6:3: guards[0].name: missing, expected a name, for reasons and metrics
-          | - {query: up}
-          |   ^
         policy.yaml:7:20: guards[1].query: found \"\", expected text
-          | - {name: b, query: '', above: high, scope: pod, for: -1s}
-          |                    ^
         policy.yaml:7:31: guards[1].above: found high, expected a number
-          | - {name: b, query: '', above: high, scope: pod, for: -1s}
-          |                               ^
         policy.yaml:7:44: guards[1].scope: found pod, expected cluster, namespace or workload
-          | - {name: b, query: '', above: high, scope: pod, for: -1s}
-          |                                            ^
         policy.yaml:7:54: guards[1].for: found -1s, expected a duration from 0s to 8760h, such \
             as 90s, 5m or 1h30m
-          | - {name: b, query: '', above: high, scope: pod, for: -1s}
-          |                                                      ^
         policy.yaml:8:33: guards[2].missing: found ignore, expected stop or allow
-          | - {name: c, query: up, missing: ignore, limit: 3}
-          |                                 ^
         policy.yaml:8:41: guards[2].limit: unknown field; allowed here: name, query, above, \
             scope, for, recover, missing
-          | - {name: c, query: up, missing: ignore, limit: 3}
-          |                                         ^
         ");
         let twice = "- {name: a, query: up}\n- {name: a, query: down}";
         assert_snapshot!(parse(PROMETHEUS, twice).unwrap_err(), @r#"
         policy.yaml:7:4: guards[1].name: two guards have the name "a"
-          | - {name: a, query: down}
-          |    ^
         "#);
     }
 
@@ -230,8 +215,6 @@ mod tests {
         assert_snapshot!(parse("", "- {name: a, query: up}").unwrap_err(), @"
         policy.yaml:5:1: guards: they need the address of Prometheus: \
             `usage: {prometheus: {url: \"http://prometheus.monitoring:9090\"}}`
-          | guards:
-          | ^
         ");
     }
 }

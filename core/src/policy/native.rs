@@ -21,7 +21,7 @@ use crate::schema::kind::{boolean, constant, duration, selector, text};
 use crate::schema::outline::FieldOutline;
 use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Place, Spot};
-use crate::schema::section::Section;
+use crate::schema::section::{Section, map, map_or_none, maps};
 use crate::schema::tree::Value;
 
 /// The `apiVersion` of a native policy.
@@ -157,15 +157,15 @@ fn general(section: Section<Document>) -> Section<Document> {
              utilization, spread and affinity, choose none of them. The replacement of a pod that \
              only has to leave, for a taint or its age, may land on them.",
         )
-        .section("usage", usage(), |d| &mut d.policy.usage)
+        .field("usage", map(usage()), |d| &mut d.policy.usage)
         .help("How usage is measured. It matters to strategies that compare actual usage.")
 }
 
 fn profiles(section: Section<Document>) -> Section<Document> {
     section
-        .section("evictable", evictable(), |d| &mut d.evictable)
+        .field("evictable", map(evictable()), |d| &mut d.evictable)
         .help("Which pods may be evicted at all. Static pods and mirror pods never are.")
-        .sections("profiles", "profiles", profile(), |d| &mut d.profiles)
+        .field("profiles", maps("profiles", profile()), |d| &mut d.profiles)
         .help(
             "Several sets of such rules with names, instead of `evictable`. A strategy chooses one \
              by `profile: batch` in its arguments; a strategy that does not uses the first one.",
@@ -184,40 +184,40 @@ fn profile() -> Section<NamedProfile> {
         .field("name", text(), |p| &mut p.profile.name)
         .help("The name that strategies refer to.")
         .required("a name, for strategies to refer to")
-        .section("evictable", evictable(), |p| &mut p.profile.evictable)
+        .field("evictable", map(evictable()), |p| &mut p.profile.evictable)
         .help("The rules, with the fields of `evictable` above.")
         .check(|f, p| p.place = f.place().map(|_| f.place_of("name")))
 }
 
 fn sections(section: Section<Document>) -> Section<Document> {
     section
-        .section("limits", limits(), |d| &mut d.policy.limits)
+        .field("limits", map(limits()), |d| &mut d.policy.limits)
         .help("How much may be evicted. `none` means no limit; 0 means nothing at all.")
-        .section("cooldown", cooldown(), |d| &mut d.policy.cooldown)
+        .field("cooldown", map(cooldown()), |d| &mut d.policy.cooldown)
         .help("How long a workload is left alone after an eviction.")
-        .section_or_none("ramp", ramp(), |d| &mut d.policy.ramp)
+        .field("ramp", map_or_none(ramp()), |d| &mut d.policy.ramp)
         .help(help::RAMP)
         .off("{watch: 2m}")
-        .section("windows", windows(), |d| &mut d.policy.windows)
+        .field("windows", map(windows()), |d| &mut d.policy.windows)
         .help(
             "When evictions are allowed. Outside of the windows evenkeel observes and plans as \
                 always.",
         )
-        .section("safety", safety(), |d| &mut d.policy.safety)
+        .field("safety", map(safety()), |d| &mut d.policy.safety)
         .help("When the cluster itself is unhealthy, nothing is evicted.")
-        .sections("guards", "guards", guard(), |d| &mut d.policy.guards)
+        .field("guards", maps("guards", guard()), |d| &mut d.policy.guards)
         .help(help::GUARDS)
         .off(GUARDS)
-        .section("approval", approval(), |d| &mut d.policy.approval)
+        .field("approval", map(approval()), |d| &mut d.policy.approval)
         .help("Whether a person has to agree before pods are evicted.")
-        .section("forecast", forecast(), |d| &mut d.policy.forecast)
+        .field("forecast", map(forecast()), |d| &mut d.policy.forecast)
         .help(
             "Before evenkeel evicts a pod, it forecasts where the scheduler will place the \
                 replacement.",
         )
-        .section("steering", steering(), |d| &mut d.policy.steering)
+        .field("steering", map(steering()), |d| &mut d.policy.steering)
         .help(help::STEERING)
-        .section("rightsizing", rightsizing(), |d| &mut d.policy.rightsizing)
+        .field("rightsizing", map(rightsizing()), |d| &mut d.policy.rightsizing)
         .help(help::RIGHTSIZING)
 }
 

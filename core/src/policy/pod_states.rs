@@ -12,7 +12,7 @@ use crate::schema::kind::{
 };
 use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Spot};
-use crate::schema::section::Section;
+use crate::schema::section::{Section, maps};
 
 /// Declares the arguments of removePodsHavingTooManyRestarts, without its scope.
 pub(super) fn restarts() -> Section<TooManyRestarts> {
@@ -116,7 +116,7 @@ fn life_time_criteria(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
              ImagePullBackOff.",
         )
         .off("[Pending, ImagePullBackOff]")
-        .sections("conditions", "conditions", condition(), |r| &mut r.conditions)
+        .field("conditions", maps("conditions", condition()), |r| &mut r.conditions)
         .help("Pods with one of these conditions. All given parts of a condition must match.")
         .off(
             "\n- \

@@ -7,7 +7,7 @@ use crate::schema::compare::ONE_SECOND;
 use crate::schema::kind::{duration, text, texts, whole};
 use crate::schema::problem::Code;
 use crate::schema::read::Fields;
-use crate::schema::section::Section;
+use crate::schema::section::{Section, map};
 
 mod queries;
 mod values;
@@ -168,7 +168,7 @@ fn series(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
             "The labels that name the node of a series; the first one that a series has decides. \
              The value is the name of a node or an InternalIP, with or without a port.",
         )
-        .section("queries", queries::queries(), |p| &mut p.queries)
+        .field("queries", map(queries::queries()), |p| &mut p.queries)
         .help(help::QUERIES)
 }
 
@@ -224,9 +224,9 @@ fn credentials(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> 
              query, because tokens rotate.",
         )
         .off("/var/run/secrets/kubernetes.io/serviceaccount/token")
-        .converted_section(
+        .computed(
             "basicAuth",
-            basic_auth(),
+            map(basic_auth()),
             |p| BasicAuth::of(p.login.as_ref()),
             |p, basic| p.login = basic.login().or(p.login.take()),
         )

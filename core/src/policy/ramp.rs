@@ -27,7 +27,6 @@ pub(super) fn ramp() -> Section<RampPolicy> {
 mod tests {
     use insta::assert_snapshot;
 
-    use crate::policy::Policy;
     use crate::policy::native::tests::parse;
 
     fn watch(ramp: &str) -> Option<i64> {
@@ -39,7 +38,6 @@ mod tests {
         for off in ["", "ramp:", "ramp: none"] {
             assert_eq!(watch(off), None, "{off}");
         }
-        assert_eq!(Policy::default_native().ramp, None);
         assert_eq!(watch("ramp: {}"), Some(120));
         assert_eq!(watch("ramp: {watch: 5m}"), Some(300));
     }
@@ -53,17 +51,11 @@ mod tests {
     fn problems_name_their_fields() {
         assert_snapshot!(parse("ramp: 2m").unwrap_err(), @"
         policy.yaml:3:7: ramp: found 2m, expected a map of fields, or none
-          | ramp: 2m
-          |       ^
         ");
         assert_snapshot!(parse("ramp: {watch: 0s, wait: 1m}").unwrap_err(), @"
         policy.yaml:3:15: ramp.watch: found 0s, expected a duration from 1s to 8760h, such as 90s, \
             5m or 1h30m
-          | ramp: {watch: 0s, wait: 1m}
-          |               ^
         policy.yaml:3:19: ramp.wait: unknown field; allowed here: watch
-          | ramp: {watch: 0s, wait: 1m}
-          |                   ^
         ");
     }
 }

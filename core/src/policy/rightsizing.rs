@@ -64,23 +64,11 @@ pub(super) fn rightsizing() -> Section<RightsizingPolicy> {
 mod tests {
     use insta::assert_snapshot;
 
-    use crate::policy::Policy;
     use crate::policy::native::tests::parse;
 
     #[test]
-    fn rightsizing_is_on_by_default() {
-        let default = parse("").unwrap().rightsizing;
-        assert!(default.is_on() && default == Policy::default_native().rightsizing);
+    fn a_list_of_no_workloads_switches_it_off() {
         assert!(!parse("rightsizing: {top: 0}").unwrap().rightsizing.is_on());
-    }
-
-    #[test]
-    fn a_descheduler_policy_gets_the_defaults() {
-        let text = "{apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy, profiles: []}";
-        assert_eq!(
-            Policy::parse("policy.yaml", text).unwrap().rightsizing,
-            Policy::default_native().rightsizing
-        );
     }
 
     #[test]
@@ -88,21 +76,11 @@ mod tests {
         assert_snapshot!(parse("rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: \
             3}").unwrap_err(), @"
         policy.yaml:3:27: rightsizing.percentile: found 0, expected a percentile from 1 to 100
-          | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
-          |                           ^
         policy.yaml:3:40: rightsizing.headroom: found 120%, expected a percentage from 0% to 100%
-          | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
-          |                                        ^
         policy.yaml:3:57: rightsizing.tolerance: found far, expected a percentage from 0% to 100%
-          | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
-          |                                                         ^
         policy.yaml:3:67: rightsizing.top: found -1, expected a whole number from 0 on
-          | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
-          |                                                                   ^
         policy.yaml:3:71: rightsizing.most: unknown field; allowed here: percentile, headroom, \
             tolerance, top
-          | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
-          |                                                                       ^
         ");
     }
 }

@@ -11,7 +11,7 @@ use crate::schema::item::Item;
 use crate::schema::kind::{Choice, Kind, choice, duration, duration_item, ratio_item, whole};
 use crate::schema::problem::Code;
 use crate::schema::read::{Bound, Fields, Spot};
-use crate::schema::section::Section;
+use crate::schema::section::{Section, map_if};
 use crate::schema::tree::Value;
 use crate::values::Ratio;
 
@@ -190,7 +190,7 @@ fn sources(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
              two.",
         )
         .off("prometheus")
-        .optional_section("prometheus", prometheus(), |u| &mut u.prometheus, |p| !p.url.is_empty())
+        .field("prometheus", map_if(prometheus(), |p| !p.url.is_empty()), |u| &mut u.prometheus)
         .help(
             "How Prometheus is queried, for usage and for `guards`. The url is enough if \
              Prometheus scrapes the kubelets, as kube-prometheus-stack does.",
@@ -302,8 +302,7 @@ fn smoothing() -> Kind<Smoothing> {
         })
     };
     let words = "`trend`, `mean`, `max`, `{halfLife: …}` or `{percentile: …}`";
-    let mut kind = Kind::new(words, schema, read_smoothing, write);
-    kind.form.choices = vec![
+    let choices = vec![
         (
             "trend",
             "the mean that is expected in the period `lookAhead`: evenkeel learns from the last \
@@ -319,7 +318,7 @@ fn smoothing() -> Kind<Smoothing> {
         ("max", "the largest sample: cautious, plans for the peak"),
         ("{percentile: 95}", "the value that 95 % of the samples do not exceed"),
     ];
-    kind
+    Kind::new(words, schema, read_smoothing, write).described(|form| form.choices = choices)
 }
 
 fn read_smoothing(spot: Spot<'_, '_>) -> Option<Smoothing> {

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::item::Item;
 use super::names::Names;
-use super::outline::ValueForm;
+use super::outline::{Form, ValueForm};
 use super::problem::Code;
 use super::read::Spot;
 use super::share::Share;
@@ -25,7 +25,7 @@ type WriteValue<V> = Box<dyn Fn(&V) -> Option<Item>>;
 
 /// A kind of value.
 pub(crate) struct Kind<V> {
-    pub(crate) form: ValueForm,
+    pub(crate) form: Form,
     pub(crate) read: Box<dyn Fn(Spot<'_, '_>) -> Option<V>>,
     /// `None` where the value is written by leaving the field out.
     pub(crate) write: WriteValue<V>,
@@ -39,7 +39,7 @@ impl<V: 'static> Kind<V> {
         write: impl Fn(&V) -> Option<Item> + 'static,
     ) -> Self {
         let words = words.into();
-        let form = ValueForm { words, schema, choices: Vec::new(), blank: None };
+        let form = Form::Value(ValueForm { words, schema, choices: Vec::new(), blank: None });
         Kind { form, read: Box::new(read), write: Box::new(write) }
     }
 
@@ -54,8 +54,15 @@ impl<V: 'static> Kind<V> {
     }
 
     /// The same kind; the example shows an absent value so.
-    pub(crate) fn shown_empty_as(mut self, blank: &'static str) -> Self {
-        self.form.blank = Some(blank);
+    pub(crate) fn shown_empty_as(self, blank: &'static str) -> Self {
+        self.described(|form| form.blank = Some(blank))
+    }
+
+    /// The same kind with this change of its documentation.
+    pub(crate) fn described(mut self, change: impl FnOnce(&mut ValueForm)) -> Self {
+        if let Form::Value(form) = &mut self.form {
+            change(form);
+        }
         self
     }
 }
@@ -295,14 +302,13 @@ pub(crate) fn choice<V: Copy + PartialEq + 'static>(choices: &'static [Choice<V>
     let pairs: Vec<(&str, V)> = choices.iter().map(|(word, value, _)| (*word, *value)).collect();
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     let words = either(&quoted.iter().map(String::as_str).collect::<Vec<_>>());
-    let mut kind = Kind::new(
+    let kind = Kind::new(
         words,
         schema,
         move |spot| spot.one_of(&pairs),
         |value| word_of(choices, *value).map(Item::text),
     );
-    kind.form.choices = helped(choices);
-    kind
+    kind.described(|form| form.choices = helped(choices))
 }
 
 /// A list of some of these words; `what` names them. An empty list is left out.
@@ -313,7 +319,7 @@ pub(crate) fn choices<V: Copy + PartialEq + 'static>(
     let words: Vec<&str> = choices.iter().map(|(word, ..)| *word).collect();
     let schema = json!({"type": "array", "items": {"enum": words}});
     let pairs: Vec<(&str, V)> = choices.iter().map(|(word, value, _)| (*word, *value)).collect();
-    let mut kind = Kind::new(
+    let kind = Kind::new(
         format!("list of {what}"),
         schema,
         move |spot| spot.list(what, |item| item.one_of(&pairs)),
@@ -322,8 +328,7 @@ pub(crate) fn choices<V: Copy + PartialEq + 'static>(
             (!values.is_empty()).then(|| Item::texts(words))
         },
     );
-    kind.form.choices = helped(choices);
-    kind.shown_empty_as("[]")
+    kind.described(|form| form.choices = helped(choices)).shown_empty_as("[]")
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the values are small enums")]

@@ -83,103 +83,6 @@ impl<T: Clone + 'static> Section<T> {
             }
         });
         let write: Write<T> = Box::new(move |section| write(&get(section)));
-        self.custom(name, Form::Value(form), read, write)
-    }
-
-    /// A map that is one member of `T`.
-    pub(crate) fn section<V: Clone + 'static>(
-        self,
-        name: &'static str,
-        inner: Section<V>,
-        member: impl Fn(&mut T) -> &mut V + Copy + 'static,
-    ) -> Self {
-        let get = move |section: &T| member(&mut section.clone()).clone();
-        self.converted_section(name, inner, get, move |section, value| *member(section) = value)
-    }
-
-    /// A map that is one member of `T` and may be absent; `complete` recognises a map with all
-    /// required fields.
-    pub(crate) fn optional_section<V: Clone + 'static>(
-        self,
-        name: &'static str,
-        inner: Section<V>,
-        member: impl Fn(&mut T) -> &mut Option<V> + Copy + 'static,
-        complete: fn(&V) -> bool,
-    ) -> Self {
-        let (form, inner) = (Form::Section(inner.outline()), Rc::new(inner));
-        let reader = Rc::clone(&inner);
-        let read: Read<T> = Box::new(move |section, spot| {
-            let value = spot.section(|f| reader.read(f));
-            *member(section) = Some(value).filter(complete);
-        });
-        let write: Write<T> = Box::new(move |section| {
-            let value = member(&mut section.clone()).clone()?;
-            Some(Item::Map(inner.write(&value)))
-        });
-        self.custom(name, form, read, write)
-    }
-
-    /// A map that is one member of `T`, or the word `none`, which is its default. An empty map has
-    /// the defaults of its fields.
-    pub(crate) fn section_or_none<V: Clone + 'static>(
-        self,
-        name: &'static str,
-        inner: Section<V>,
-        member: impl Fn(&mut T) -> &mut Option<V> + Copy + 'static,
-    ) -> Self {
-        let (form, inner) = (Form::SectionOrNone(inner.outline()), Rc::new(inner));
-        let reader = Rc::clone(&inner);
-        let read: Read<T> = Box::new(move |section, spot| {
-            *member(section) = match spot.node().map(|node| &node.value) {
-                None | Some(Value::Null) => None,
-                Some(Value::Text(word)) if word == NONE => None,
-                Some(Value::Map(_)) => Some(spot.section(|f| reader.read(f))),
-                Some(_) => spot.refuse(Code::WrongType, "a map of fields, or none"),
-            };
-        });
-        let write: Write<T> = Box::new(move |section| {
-            let value = member(&mut section.clone()).clone();
-            Some(value.map_or(Item::text(NONE), |value| Item::Map(inner.write(&value))))
-        });
-        self.custom(name, form, read, write)
-    }
-
-    /// A map whose fields fill a type of its own, which is computed from `T` and changes it.
-    pub(crate) fn converted_section<V: Clone + 'static>(
-        self,
-        name: &'static str,
-        inner: Section<V>,
-        get: impl Fn(&T) -> V + 'static,
-        set: impl Fn(&mut T, V) + 'static,
-    ) -> Self {
-        let (form, inner) = (Form::Section(inner.outline()), Rc::new(inner));
-        let reader = Rc::clone(&inner);
-        let read: Read<T> =
-            Box::new(move |section, spot| set(section, spot.section(|f| reader.read(f))));
-        let write: Write<T> = Box::new(move |section| map(inner.write(&get(section))));
-        self.custom(name, form, read, write)
-    }
-
-    /// A list of maps that is one member of `T`; `what` names the items.
-    pub(crate) fn sections<V: Clone + 'static>(
-        self,
-        name: &'static str,
-        what: &'static str,
-        inner: Section<V>,
-        member: impl Fn(&mut T) -> &mut Vec<V> + Copy + 'static,
-    ) -> Self {
-        let (form, inner) = (Form::Sections(inner.outline()), Rc::new(inner));
-        let reader = Rc::clone(&inner);
-        let read: Read<T> = Box::new(move |section, spot| {
-            let items = spot.list(what, |item| Some(item.section(|f| reader.read(f))));
-            *member(section) = items.unwrap_or_default();
-        });
-        let write: Write<T> = Box::new(move |section| {
-            let mut section = section.clone();
-            let items = member(&mut section).iter().map(|item| Item::Map(inner.write(item)));
-            let items: Vec<Item> = items.collect();
-            (!items.is_empty()).then_some(Item::List(items))
-        });
         self.custom(name, form, read, write)
     }
 
@@ -288,7 +191,63 @@ impl<T: Clone + 'static> Section<T> {
     }
 }
 
-/// A map, unless it is empty.
-fn map(fields: Vec<(String, Item)>) -> Option<Item> {
-    (!fields.is_empty()).then_some(Item::Map(fields))
+/// A map of these fields, which is left out if it is empty.
+pub(crate) fn map<V: Clone + 'static>(inner: Section<V>) -> Kind<V> {
+    let (form, inner) = (Form::Section(inner.outline()), Rc::new(inner));
+    let reader = Rc::clone(&inner);
+    Kind {
+        form,
+        read: Box::new(move |spot| Some(spot.section(|f| reader.read(f)))),
+        write: Box::new(move |value| {
+            let fields = inner.write(value);
+            (!fields.is_empty()).then_some(Item::Map(fields))
+        }),
+    }
+}
+
+/// A map that may be absent; `complete` recognises one with all required fields.
+pub(crate) fn map_if<V: Clone + 'static>(
+    inner: Section<V>,
+    complete: fn(&V) -> bool,
+) -> Kind<Option<V>> {
+    let (form, inner) = (Form::Section(inner.outline()), Rc::new(inner));
+    let reader = Rc::clone(&inner);
+    Kind {
+        form,
+        read: Box::new(move |spot| Some(Some(spot.section(|f| reader.read(f))).filter(complete))),
+        write: Box::new(move |value| Some(Item::Map(inner.write(value.as_ref()?)))),
+    }
+}
+
+/// A map, or the word `none`, which is the default. An empty map has the defaults of its fields.
+pub(crate) fn map_or_none<V: Clone + 'static>(inner: Section<V>) -> Kind<Option<V>> {
+    let (form, inner) = (Form::SectionOrNone(inner.outline()), Rc::new(inner));
+    let reader = Rc::clone(&inner);
+    Kind {
+        form,
+        read: Box::new(move |spot| match spot.node().map(|node| &node.value) {
+            None | Some(Value::Null) => Some(None),
+            Some(Value::Text(word)) if word == NONE => Some(None),
+            Some(Value::Map(_)) => Some(Some(spot.section(|f| reader.read(f)))),
+            Some(_) => spot.refuse(Code::WrongType, "a map of fields, or none"),
+        }),
+        write: Box::new(move |value| {
+            let map = value.as_ref().map(|value| Item::Map(inner.write(value)));
+            Some(map.unwrap_or_else(|| Item::text(NONE)))
+        }),
+    }
+}
+
+/// A list of maps; `what` names the items.
+pub(crate) fn maps<V: Clone + 'static>(what: &'static str, inner: Section<V>) -> Kind<Vec<V>> {
+    let (form, inner) = (Form::Sections(inner.outline()), Rc::new(inner));
+    let reader = Rc::clone(&inner);
+    Kind {
+        form,
+        read: Box::new(move |spot| spot.list(what, |item| Some(item.section(|f| reader.read(f))))),
+        write: Box::new(move |values: &Vec<V>| {
+            let items = values.iter().map(|item| Item::Map(inner.write(item)));
+            (!values.is_empty()).then(|| Item::List(items.collect()))
+        }),
+    }
 }

@@ -13,7 +13,7 @@ use crate::schema::kind::{
 };
 use crate::schema::problem::Code;
 use crate::schema::read::{Fields, Place};
-use crate::schema::section::Section;
+use crate::schema::section::{Section, map, maps};
 use crate::values::selector::Selector;
 
 /// The pool of a strategy's own thresholds.
@@ -118,7 +118,7 @@ fn low_pools(section: Section<LowArguments>) -> Section<LowArguments> {
             "The nodes that the thresholds above are for. An empty selector means all nodes that \
                 are in no pool below.",
         )
-        .sections("nodePools", "node pools", pool(), |r| &mut r.pools)
+        .field("nodePools", maps("node pools", pool()), |r| &mut r.pools)
         .help(
             "Groups of nodes that are balanced separately. A node belongs to the first pool that \
              selects it. A pool needs a name and a nodeSelector. It takes missing thresholds and \
@@ -136,7 +136,7 @@ fn low_scope(section: Section<LowArguments>) -> Section<LowArguments> {
         .field("node", limit(), |l| &mut l.node)
         .help("Evictions by this strategy from one node in one cycle.");
     evictable_namespaces(section, |r| &mut r.evictable_namespaces)
-        .section("evictionLimits", limits, |r| &mut r.limits)
+        .field("evictionLimits", map(limits), |r| &mut r.limits)
         .help("Limits of this strategy alone.")
 }
 

@@ -1,7 +1,6 @@
 //! Positions, values and refusals of the YAML tree.
 
 use insta::assert_snapshot;
-use proptest::prelude::{ProptestConfig, proptest};
 
 use super::{Value, YamlNode, parse};
 use crate::schema::problem::Position;
@@ -201,14 +200,4 @@ fn deep_nesting_and_yaml_bombs_are_refused() {
         std::iter::once("a0: &a0 [x]\n".to_owned()).chain((1..100).map(|i| row(i, 1))).collect();
     assert_snapshot!(refused(&tower),
         @"63:12: with this alias, values are nested more than 64 deep");
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
-    #[test]
-    fn no_text_causes_a_panic(text in "\\PC{0,200}", yaml in "[ab:,&*!<>|?%'\"#~\\-\\[\\]{}@\\n\\t \
-        0-9.]{0,120}") {
-        let _ = (parse(&text), parse(&yaml));
-    }
 }
