@@ -32,42 +32,31 @@ use landing_flaw::LandingFlaw;
 use preference::Preferences;
 pub use replacement::{RULES as REPLACEMENT_RULES, ReplacementRule};
 
-/// A gate; the variants are in the order in which they decide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gate {
-    /// The pod may be evicted at all.
-    Evictable,
-    /// Its replacement will exist, may start and finds what it needs.
-    Replacement,
-    /// Its workload has enough replicas.
-    Replicas,
-    /// Its PodDisruptionBudget allows the eviction.
-    Disruption,
-    /// It is not in its cooldown.
-    Cooldown,
-    /// It pays for the start of its replacement.
-    Worth,
-    /// A person has approved its eviction, where the policy requires that.
-    Approval,
-    /// Its replacement would land on a node where it helps.
-    Landing,
-    /// No limit of evictions is reached.
-    Limits,
-}
-
 crate::names! {
-    /// The stable code in JSON.
-    pub Gate::code {
+    /// A gate; the variants are in the order in which they decide.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Gate {
+        /// The pod may be evicted at all.
         Evictable = "evictable",
+        /// Its replacement will exist, may start and finds what it needs.
         Replacement = "replacement",
+        /// Its workload has enough replicas.
         Replicas = "replicas",
+        /// Its PodDisruptionBudget allows the eviction.
         Disruption = "disruption",
+        /// It is not in its cooldown.
         Cooldown = "cooldown",
+        /// It pays for the start of its replacement.
         Worth = "worth",
+        /// A person has approved its eviction, where the policy requires that.
         Approval = "approval",
+        /// Its replacement would land on a node where it helps.
         Landing = "landing",
+        /// No limit of evictions is reached.
         Limits = "limits",
     }
+    /// The stable code in JSON.
+    pub fn code;
 }
 
 impl Gate {

@@ -28,24 +28,19 @@ pub struct Guard {
     pub missing: WhenMissing,
 }
 
-/// The evictions that one series of a guard stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GuardScope {
-    /// All evictions.
-    Cluster,
-    /// Those in the namespace that its labels name.
-    Namespace,
-    /// Those of the workload that its labels name.
-    Workload,
-}
-
 crate::names! {
-    /// The word for it in policies and on the status page.
-    pub GuardScope::label {
+    /// The evictions that one series of a guard stops.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum GuardScope {
+        /// All evictions.
         Cluster = "cluster",
+        /// Those in the namespace that its labels name.
         Namespace = "namespace",
+        /// Those of the workload that its labels name.
         Workload = "workload",
     }
+    /// The word for it in policies and on the status page.
+    pub fn label;
 }
 
 /// The meaning of a missing answer or series of a guard.

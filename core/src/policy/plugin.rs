@@ -1,23 +1,9 @@
 //! The strategies by name, in native policies and in those of descheduler.
 
-/// A strategy without its arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Plugin {
-    LowNodeUtilization,
-    HighNodeUtilization,
-    RemoveDuplicates,
-    TopologySpread,
-    AntiAffinity,
-    NodeAffinity,
-    NodeTaints,
-    TooManyRestarts,
-    PodLifeTime,
-    FailedPods,
-}
-
 crate::names! {
-    /// The name in native policies.
-    pub(super) Plugin::word {
+    /// A strategy without its arguments.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Plugin {
         LowNodeUtilization = "lowNodeUtilization",
         HighNodeUtilization = "highNodeUtilization",
         RemoveDuplicates = "removeDuplicates",
@@ -29,6 +15,8 @@ crate::names! {
         PodLifeTime = "podLifeTime",
         FailedPods = "removeFailedPods",
     }
+    /// The name in native policies.
+    pub(super) fn word;
 }
 
 impl Plugin {

@@ -44,83 +44,60 @@ pub struct SchedulerProfile {
     pub takes_first: bool,
 }
 
-/// A plugin that scores nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ScorePlugin {
-    /// `TaintToleration`: prefers nodes with few untolerated `PreferNoSchedule` taints.
-    TaintToleration,
-    /// `NodeAffinity`: preferred node affinity.
-    NodeAffinity,
-    /// `NodeResourcesFit`: how full the node would be, by requests.
-    NodeResourcesFit,
-    /// `PodTopologySpread`: constraints with `ScheduleAnyway`.
-    PodTopologySpread,
-    /// `InterPodAffinity`: preferred affinity and anti-affinity, of the pod and of others to it.
-    InterPodAffinity,
-    /// `NodeResourcesBalancedAllocation`: similar requested shares of all resources.
-    NodeResourcesBalancedAllocation,
-    /// `ImageLocality`: the node has the pod's images.
-    ImageLocality,
-}
-
 crate::names! {
-    /// The name in a `KubeSchedulerConfiguration`.
-    pub ScorePlugin::name {
+    /// A plugin that scores nodes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ScorePlugin {
+        /// `TaintToleration`: prefers nodes with few untolerated `PreferNoSchedule` taints.
         TaintToleration = "TaintToleration",
+        /// `NodeAffinity`: preferred node affinity.
         NodeAffinity = "NodeAffinity",
+        /// `NodeResourcesFit`: how full the node would be, by requests.
         NodeResourcesFit = "NodeResourcesFit",
+        /// `PodTopologySpread`: constraints with `ScheduleAnyway`.
         PodTopologySpread = "PodTopologySpread",
+        /// `InterPodAffinity`: preferred affinity and anti-affinity, of the pod and of others.
         InterPodAffinity = "InterPodAffinity",
+        /// `NodeResourcesBalancedAllocation`: similar requested shares of all resources.
         NodeResourcesBalancedAllocation = "NodeResourcesBalancedAllocation",
+        /// `ImageLocality`: the node has the pod's images.
         ImageLocality = "ImageLocality",
     }
-}
-
-/// A plugin that filters nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FilterPlugin {
-    /// `NodeUnschedulable`: the node is not cordoned.
-    NodeUnschedulable,
-    /// `NodeName`: the node is the one that the pod names.
-    NodeName,
-    /// `TaintToleration`: the pod tolerates all taints.
-    TaintToleration,
-    /// `NodeAffinity`: the node matches the node selector and the required node affinity.
-    NodeAffinity,
-    /// `NodePorts`: the host ports are free.
-    NodePorts,
-    /// `NodeResourcesFit`: the requested resources are free.
-    NodeResourcesFit,
-    /// `NodeVolumeLimits`: the CSI drivers can attach the volumes to the node.
-    NodeVolumeLimits,
-    /// `VolumeRestrictions`: a ReadWriteOncePod claim is not in use.
-    VolumeRestrictions,
-    /// `VolumeBinding`: the node can reach the volumes.
-    VolumeBinding,
-    /// `VolumeZone`: the volumes are in the node's zone.
-    VolumeZone,
-    /// `PodTopologySpread`: constraints with `DoNotSchedule`.
-    PodTopologySpread,
-    /// `InterPodAffinity`: required affinity and anti-affinity, of the pod and of others to it.
-    InterPodAffinity,
+    /// The name in a `KubeSchedulerConfiguration`.
+    pub fn name;
 }
 
 crate::names! {
-    /// The name in a `KubeSchedulerConfiguration`.
-    pub FilterPlugin::name {
+    /// A plugin that filters nodes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum FilterPlugin {
+        /// `NodeUnschedulable`: the node is not cordoned.
         NodeUnschedulable = "NodeUnschedulable",
+        /// `NodeName`: the node is the one that the pod names.
         NodeName = "NodeName",
+        /// `TaintToleration`: the pod tolerates all taints.
         TaintToleration = "TaintToleration",
+        /// `NodeAffinity`: the node matches the node selector and the required node affinity.
         NodeAffinity = "NodeAffinity",
+        /// `NodePorts`: the host ports are free.
         NodePorts = "NodePorts",
+        /// `NodeResourcesFit`: the requested resources are free.
         NodeResourcesFit = "NodeResourcesFit",
+        /// `VolumeRestrictions`: a ReadWriteOncePod claim is not in use.
         VolumeRestrictions = "VolumeRestrictions",
+        /// `NodeVolumeLimits`: the CSI drivers can attach the volumes to the node.
         NodeVolumeLimits = "NodeVolumeLimits",
+        /// `VolumeBinding`: the node can reach the volumes.
         VolumeBinding = "VolumeBinding",
+        /// `VolumeZone`: the volumes are in the node's zone.
         VolumeZone = "VolumeZone",
+        /// `PodTopologySpread`: constraints with `DoNotSchedule`.
         PodTopologySpread = "PodTopologySpread",
+        /// `InterPodAffinity`: required affinity and anti-affinity, of the pod and of others to it.
         InterPodAffinity = "InterPodAffinity",
     }
+    /// The name in a `KubeSchedulerConfiguration`.
+    pub fn name;
 }
 
 /// The weight of each score; zero for a disabled score.

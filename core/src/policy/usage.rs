@@ -70,21 +70,17 @@ impl UsagePolicy {
     }
 }
 
-/// A source of samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceKind {
-    /// The resource metrics API, metrics.k8s.io, as metrics-server serves it.
-    MetricsApi,
-    /// Prometheus, or a server with the same API.
-    Prometheus,
-}
-
 crate::names! {
-    /// The word for it in policies, logs and metrics.
-    pub SourceKind::label {
+    /// A source of samples.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SourceKind {
+        /// The resource metrics API, metrics.k8s.io, as metrics-server serves it.
         MetricsApi = "metricsApi",
+        /// Prometheus, or a server with the same API.
         Prometheus = "prometheus",
     }
+    /// The word for it in policies, logs and metrics.
+    pub fn label;
 }
 
 /// The half-life of present usage, where the trend of usage decides.

@@ -161,30 +161,23 @@ pub enum FirstNodes {
     Evenly,
 }
 
-/// The kinds of workloads that are simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WorkloadKind {
-    /// Replaces a pod as soon as it terminates.
-    Deployment,
-    /// Replaces a pod by one with the same name after the old one is gone.
-    StatefulSet,
-    /// Runs one pod on each node, regardless of taints.
-    DaemonSet,
-    /// Replaces a pod that has not completed.
-    Job,
-    /// Pods without a controller.
-    Bare,
-}
-
 crate::names! {
-    /// Returns the name in the API.
-    pub WorkloadKind::name {
+    /// The kinds of workloads that are simulated.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum WorkloadKind {
+        /// Replaces a pod as soon as it terminates.
         Deployment = "Deployment",
+        /// Replaces a pod by one with the same name after the old one is gone.
         StatefulSet = "StatefulSet",
+        /// Runs one pod on each node, regardless of taints.
         DaemonSet = "DaemonSet",
+        /// Replaces a pod that has not completed.
         Job = "Job",
+        /// Pods without a controller.
         Bare = "Pod",
     }
+    /// Returns the name in the API.
+    pub fn name;
 }
 
 /// The rule of a PodDisruptionBudget.

@@ -20,19 +20,27 @@ macro_rules! codes {
     };
 }
 
-/// Implements the name of each variant of an enum without data, and `ALL`, every variant in the
-/// order given here.
+/// Declares an enum without data with the name of each variant, which a function returns, and
+/// `ALL`, every variant in order.
 #[macro_export]
 macro_rules! names {
     (
-        $(#[$doc:meta])* $vis:vis $type:ident::$name:ident { $($variant:ident = $text:literal,)+ }
+        $(#[$about:meta])* $vis:vis enum $type:ident {
+            $($(#[$doc:meta])* $variant:ident = $text:literal,)+
+        }
+        $(#[$named:meta])* $access:vis fn $name:ident;
     ) => {
+        $(#[$about])*
+        $vis enum $type {
+            $($(#[$doc])* $variant,)+
+        }
+
         impl $type {
             /// Every variant, in order.
-            $vis const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
+            $access const ALL: [Self; [$($text),+].len()] = [$(Self::$variant),+];
 
-            $(#[$doc])*
-            $vis const fn $name(self) -> &'static str {
+            $(#[$named])*
+            $access const fn $name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)+
                 }

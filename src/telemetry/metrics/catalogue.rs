@@ -41,15 +41,19 @@ pub enum LabelValues {
     Names(&'static str),
 }
 
-/// Type of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MetricKind {
-    /// Only increases.
-    Counter,
-    /// Current value.
-    Gauge,
-    /// Distribution of values.
-    Histogram,
+evenkeel_core::names! {
+    /// Type of a metric.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum MetricKind {
+        /// Only increases.
+        Counter = "counter",
+        /// Current value.
+        Gauge = "gauge",
+        /// Distribution of values.
+        Histogram = "histogram",
+    }
+    /// Returns the type as it is exposed.
+    pub fn label;
 }
 
 impl MetricInfo {
@@ -66,15 +70,6 @@ impl MetricInfo {
             Some(MetricLabel(_, LabelValues::Fixed(words))) => words,
             Some(_) | None => &[],
         }
-    }
-}
-
-evenkeel_core::names! {
-    /// Returns the type as it is exposed.
-    pub MetricKind::label {
-        Counter = "counter",
-        Gauge = "gauge",
-        Histogram = "histogram",
     }
 }
 

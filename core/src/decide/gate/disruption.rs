@@ -35,10 +35,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Disr
 pub(super) fn all_known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Disruption> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    match snapshot.skipped_in(ObjectKind::Budget, &pod.namespace) {
-        Some(budget) if !is_free(pod) => Err(Disruption::UnreadableBudget(budget.name.clone())),
-        Some(_) | None => Ok(()),
-    }
+    let skipped = snapshot.skipped_in(ObjectKind::Budget, &pod.namespace);
+    let budget = skipped.filter(|_| !is_free(pod));
+    budget.map_or(Ok(()), |budget| Err(Disruption::UnreadableBudget(budget.name.clone())))
 }
 
 fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Disruption> {

@@ -59,12 +59,9 @@ pub(super) fn permitted(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), 
     }
     let strategy = draft.world.strategy(candidate.strategy);
     in_namespace(pod, candidate.rules(draft.world), snapshot)?;
-    match strategy.rule.evictable_namespaces() {
-        Some(names) if !names.admit(&pod.namespace) => {
-            Err(Protected::Namespace(pod.namespace.clone()).into())
-        }
-        Some(_) | None => Ok(()),
-    }
+    let names = strategy.rule.evictable_namespaces();
+    let admitted = names.is_none_or(|names| names.admit(&pod.namespace));
+    admitted.then_some(()).ok_or_else(|| Protected::Namespace(pod.namespace.clone()).into())
 }
 
 /// Whether the pod's annotation asks for its eviction, or a refusal if it forbids that.
@@ -83,12 +80,9 @@ fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Stop> {
     if let Some(unreadable) = pod.node.and_then(|n| world.snapshot.node(n).unreadable.as_ref()) {
         return Err(Stop::Unreadable(unreadable.clone()));
     }
-    match world.usage.unmeasured_pod(candidate.pod) {
-        Some(why) if candidate.destinations.as_ref().is_some_and(|r| r.basis == Basis::Actual) => {
-            Err(Stop::Unmeasured(why))
-        }
-        Some(_) | None => Ok(()),
-    }
+    let by_usage = candidate.destinations.as_ref().is_some_and(|r| r.basis == Basis::Actual);
+    let unmeasured = world.usage.unmeasured_pod(candidate.pod).filter(|_| by_usage);
+    unmeasured.map_or(Ok(()), |why| Err(Stop::Unmeasured(why)))
 }
 
 /// Refuses the pods that no policy may evict.
@@ -119,10 +113,8 @@ fn in_namespace(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(),
 }
 
 pub(super) fn selected(pod: &Pod, rules: &Evictable) -> Result<(), Protected> {
-    match &rules.pod_selector {
-        Some(selector) if !selector.matches(&pod.labels) => Err(Protected::PodSelector),
-        Some(_) | None => Ok(()),
-    }
+    let selected = rules.pod_selector.as_ref().is_none_or(|s| s.matches(&pod.labels));
+    selected.then_some(()).ok_or(Protected::PodSelector)
 }
 
 /// Refuses a pod that is not `replaced`.
@@ -146,14 +138,9 @@ pub(super) fn protected(
     if rules.without_budget && pod.budgets.is_empty() {
         return Err(Protected::NoBudget.into());
     }
-    match rules
-        .persistent_volumes
-        .as_ref()
-        .and_then(|classes| protecting_claim(pod, classes, snapshot))
-    {
-        Some(claim) => Err(Protected::PersistentVolume(claim).into()),
-        None => Ok(()),
-    }
+    let classes = rules.persistent_volumes.as_ref();
+    let claim = classes.and_then(|classes| protecting_claim(pod, classes, snapshot));
+    claim.map_or(Ok(()), |claim| Err(Protected::PersistentVolume(claim).into()))
 }
 
 pub(super) fn local_storage(pod: &Pod, rules: &Protections) -> Result<(), Replacement> {
@@ -197,11 +184,9 @@ fn marked(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refus
     if let Some(value) = pod.annotations.not_safe_to_evict.filter(|_| rules.safe_to_evict) {
         return Err(Protected::NotSafeToEvict(value).into());
     }
-    match draft.world.snapshot.shared_gang(pod) {
-        // No API evicts a whole group, so a pod may go only as the last of its group.
-        Some(gang) if rules.gangs => Err(Protected::Gang(gang.to_string()).into()),
-        Some(_) | None => Ok(()),
-    }
+    // No API evicts a whole group, so a pod may go only as the last of its group.
+    let gang = draft.world.snapshot.shared_gang(pod).filter(|_| rules.gangs);
+    gang.map_or(Ok(()), |gang| Err(Protected::Gang(gang.to_string()).into()))
 }
 
 /// Refuses a pod that the annotation `karpenter.sh/do-not-disrupt` protects now.

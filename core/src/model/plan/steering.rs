@@ -37,24 +37,19 @@ pub enum SteerAction {
     Withhold(SteerValue),
 }
 
-/// The value of the taint: the reason why the scheduler avoids the node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SteerValue {
-    /// The node is hot.
-    Hot,
-    /// The node is to be emptied or to stay empty.
-    Emptying,
-    /// The node has no room by usage for the pods of nodes that are being emptied.
-    Full,
-}
-
 crate::names! {
-    /// Returns the text of the taint value.
-    pub SteerValue::text {
+    /// The value of the taint: the reason why the scheduler avoids the node.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum SteerValue {
+        /// The node is hot.
         Hot = "hot",
+        /// The node is to be emptied or to stay empty.
         Emptying = "emptying",
+        /// The node has no room by usage for the pods of nodes that are being emptied.
         Full = "full",
     }
+    /// Returns the text of the taint value.
+    pub fn text;
 }
 
 impl SteerValue {

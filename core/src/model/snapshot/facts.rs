@@ -155,31 +155,24 @@ impl TryFrom<String> for OwnerKey {
     }
 }
 
-/// The phase of a pod.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PodPhase {
-    /// Not all containers have started.
-    #[default]
-    Pending,
-    /// At least one container is running.
-    Running,
-    /// All containers ended successfully.
-    Succeeded,
-    /// All containers ended, and one of them failed.
-    Failed,
-    /// The API server cannot reach its node.
-    Unknown,
-}
-
 crate::names! {
-    /// Returns the name in the API.
-    pub PodPhase::name {
+    /// The phase of a pod.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum PodPhase {
+        /// Not all containers have started.
+        #[default]
         Pending = "Pending",
+        /// At least one container is running.
         Running = "Running",
+        /// All containers ended successfully.
         Succeeded = "Succeeded",
+        /// All containers ended, and one of them failed.
         Failed = "Failed",
+        /// The API server cannot reach its node.
         Unknown = "Unknown",
     }
+    /// Returns the name in the API.
+    pub fn name;
 }
 
 /// The quality of service class, from the weakest to the strongest guarantee.

@@ -54,25 +54,21 @@ impl Annotations {
     }
 }
 
-/// How long cluster-autoscaler must not evict a pod to remove its node.
-///
-/// See "What types of pods can prevent CA from removing a node?" in
-/// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md>, and
-/// `simulator/drainability/rules/oncompletion` there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotSafeToEvict {
-    /// As long as it runs. It also keeps the node.
-    Always,
-    /// Until it has ended, which cluster-autoscaler waits for (since 1.36).
-    UntilCompletion,
-}
-
 crate::names! {
-    /// The value of the annotation.
-    pub NotSafeToEvict::value {
+    /// How long cluster-autoscaler must not evict a pod to remove its node.
+    ///
+    /// See "What types of pods can prevent CA from removing a node?" in
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md>, and
+    /// `simulator/drainability/rules/oncompletion` there.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum NotSafeToEvict {
+        /// As long as it runs. It also keeps the node.
         Always = "false",
+        /// Until it has ended, which cluster-autoscaler waits for (since 1.36).
         UntilCompletion = "on-completion",
     }
+    /// The value of the annotation.
+    pub fn value;
 }
 
 impl NotSafeToEvict {

@@ -1,59 +1,42 @@
 //! The kinds of objects.
 
-/// The object kinds that are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ObjectKind {
-    /// Node.
-    Node,
-    /// Pod.
-    Pod,
-    /// PodDisruptionBudget.
-    Budget,
-    /// Namespace.
-    Namespace,
-    /// PriorityClass.
-    Class,
-    /// PersistentVolumeClaim.
-    Claim,
-    /// PersistentVolume.
-    Volume,
-    /// StorageClass.
-    StorageClass,
-    /// CSINode; only the drivers and their limits are kept.
-    CsiNode,
-    /// VolumeAttachment.
-    Attachment,
-    /// Service; only the selector is kept.
-    Service,
-    /// ReplicaSet.
-    ReplicaSet,
-    /// ReplicationController.
-    ReplicationController,
-    /// StatefulSet.
-    StatefulSet,
-    /// Job.
-    Job,
-}
-
 crate::names! {
-    /// Returns the name in the API.
-    pub ObjectKind::name {
+    /// The object kinds that are kept.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ObjectKind {
+        /// Node.
         Node = "Node",
+        /// Pod.
         Pod = "Pod",
+        /// PodDisruptionBudget.
         Budget = "PodDisruptionBudget",
+        /// Namespace.
         Namespace = "Namespace",
+        /// PriorityClass.
         Class = "PriorityClass",
+        /// PersistentVolumeClaim.
         Claim = "PersistentVolumeClaim",
+        /// PersistentVolume.
         Volume = "PersistentVolume",
+        /// StorageClass.
         StorageClass = "StorageClass",
+        /// CSINode; only the drivers and their limits are kept.
         CsiNode = "CSINode",
+        /// VolumeAttachment.
         Attachment = "VolumeAttachment",
+        /// Service; only the selector is kept.
         Service = "Service",
+        /// ReplicaSet.
         ReplicaSet = "ReplicaSet",
+        /// ReplicationController.
         ReplicationController = "ReplicationController",
+        /// StatefulSet.
         StatefulSet = "StatefulSet",
+        /// Job.
         Job = "Job",
     }
+    /// Returns the name in the API.
+    pub fn name;
 }
 
 impl ObjectKind {
