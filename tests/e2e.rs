@@ -21,6 +21,7 @@ mod e2e {
     mod circles;
     mod claims;
     mod crash;
+    mod descheduler;
     mod doctor;
     mod doubt;
     mod explain;
@@ -47,7 +48,6 @@ mod e2e {
     mod rights;
     mod rules;
     mod schema;
-    mod seeds;
     mod status;
     mod stop;
     mod steering;
