@@ -12,7 +12,7 @@ use evenkeel::model::snapshot::objects::ObjectKind;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::it::support::{Cluster, EVEN, noon, parse};
+use crate::it::support::{Cluster, EVEN, kubeconfig, noon, parse};
 
 /// Three nodes with measured pods that may move.
 const HEALTHY: &str = "
@@ -289,12 +289,7 @@ async fn without_taints() -> String {
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
     let path = format!("{}/without-taints-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
-    let config = format!(
-        "{{apiVersion: v1, kind: Config, current-context: c,\n\
-         contexts: [{{name: c, context: {{cluster: c, user: u}}}}],\n\
-         users: [{{name: u, user: {{}}}}],\n\
-         clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]}}"
-    );
+    let config = kubeconfig(&format!("server: 'http://{address}'"));
     std::fs::write(&path, config).unwrap();
     path
 }

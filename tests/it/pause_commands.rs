@@ -11,6 +11,8 @@ use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
+use crate::it::support;
+
 /// The annotations of each namespace.
 type Annotations = BTreeMap<String, Map<String, Value>>;
 
@@ -30,12 +32,7 @@ impl FakeServer {
         tokio::spawn(async move { axum::serve(listener, router).await });
         let file = format!("evenkeel-pause-{name}-{}", std::process::id());
         let kubeconfig = std::env::temp_dir().join(file);
-        let text = format!(
-            "{{apiVersion: v1, kind: Config, current-context: c,\n\
-             contexts: [{{name: c, context: {{cluster: c, user: u}}}}],\n\
-             users: [{{name: u, user: {{}}}}],\n\
-             clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]}}"
-        );
+        let text = support::kubeconfig(&format!("server: 'http://{address}'"));
         std::fs::write(&kubeconfig, text).unwrap();
         FakeServer { kubeconfig }
     }

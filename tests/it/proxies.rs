@@ -10,6 +10,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 
+use crate::it::support;
+
 const VARIABLES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 
 /// An API server of which no name service knows the host.
@@ -114,12 +116,7 @@ fn kubeconfig(cluster: &str) -> PathBuf {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("evenkeel-proxies-{}-{number}", std::process::id());
     let path = std::env::temp_dir().join(name);
-    let text = format!(
-        "{{apiVersion: v1, kind: Config, current-context: c,\n\
-         contexts: [{{name: c, context: {{cluster: c, user: u}}}}],\n\
-         users: [{{name: u, user: {{}}}}], clusters: [{{name: c, cluster: {{{cluster}}}}}]}}"
-    );
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, support::kubeconfig(cluster)).unwrap();
     path
 }
 

@@ -12,6 +12,8 @@ use axum::extract::Request;
 use axum::http::Response;
 use serde_json::{Value, json};
 
+use crate::it::support;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
 /// The time of the server: noon.
 const NOW: i64 = 1_795_262_400;
@@ -158,12 +160,7 @@ impl Folder {
         let folder = format!("evenkeel-{name}-{}", std::process::id());
         let folder = Folder(std::env::temp_dir().join(folder));
         std::fs::create_dir(&folder.0).unwrap();
-        let context = "{name: c, context: {cluster: c, user: u}}";
-        let kubeconfig = format!(
-            "{{apiVersion: v1, kind: Config, current-context: c, contexts: [{context}], \
-             users: [{{name: u, user: {{}}}}], \
-             clusters: [{{name: c, cluster: {{server: '{url}'}}}}]}}"
-        );
+        let kubeconfig = support::kubeconfig(&format!("server: '{url}'"));
         let policy = |target: &str| {
             format!(
                 "apiVersion: evenkeel/v1alpha1\nkind: Policy\n\

@@ -127,13 +127,6 @@ impl PublishedStatus {
     }
 }
 
-/// Writes a page to open in a browser: its looks cannot be judged by its source.
-fn keep_sample(name: &str, page: &str) {
-    let folder = std::env::temp_dir().join("evenkeel-status");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
-}
-
 // ---- headline ----
 
 #[test]
@@ -325,7 +318,6 @@ fn moves_refusals_and_evictions_are_shown_with_their_reasons() {
         status.html(after(61)).contains("the replacement is Ready on another node that is not hot")
     );
     assert_eq!(data["history"].as_array().unwrap().len(), 2);
-    keep_sample("moves", &status.html(after(61)));
 }
 
 #[test]
@@ -617,7 +609,6 @@ fn no_name_and_no_message_becomes_markup() {
 
     let mut page = status.html(after(2));
     assert_harmless(&page);
-    keep_sample("hostile", &page);
     assert!(page.matches("&lt;script&gt;alert(1)").count() > 30, "the names are missing");
     status.health.waiting(EVIL);
     page = status.html(after(2));
@@ -826,7 +817,6 @@ fn guards_are_shown_with_their_values_and_not_at_all_without_any() {
     status.engine.observe_guards(&snapshot, &[reading]);
     status.cycle(&cluster, None, after(2));
     let page = status.html(after(5));
-    keep_sample("guards", &page);
     for part in [
         "Guards</h2>",
         "a&lt;b",

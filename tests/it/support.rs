@@ -64,6 +64,15 @@ pub(crate) fn recommending(engine: &Engine, snapshot: &Snapshot, now: Timestamp)
     Plan { rightsizing, ..engine.decide_observed(&observed, |_| {}) }
 }
 
+/// A kubeconfig without credentials for a cluster with these fields, such as `server: 'http://…'`.
+pub(crate) fn kubeconfig(cluster: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Config, current-context: c,
+          contexts: [{{name: c, context: {{cluster: c, user: u}}}}],
+          users: [{{name: u, user: {{}}}}], clusters: [{{name: c, cluster: {{{cluster}}}}}]}}"
+    )
+}
+
 /// Returns the time of every test.
 pub(crate) fn noon() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()

@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
 use super::server::ApiServer;
+use crate::it::support;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
 
@@ -61,12 +62,7 @@ impl Program {
         std::fs::create_dir(&folder).unwrap();
         let (policy, kubeconfig) = (folder.join("policy.yaml"), folder.join("kubeconfig"));
         std::fs::write(&policy, POLICY).unwrap();
-        let context = "{name: c, context: {cluster: c, user: u}}";
-        let text = format!(
-            "{{apiVersion: v1, kind: Config, current-context: c, contexts: [{context}], users: [{{name: u, user: {{}}}}],\n\
-             clusters: [{{name: c, cluster: {{server: '{}'}}}}]}}",
-            server.address()
-        );
+        let text = support::kubeconfig(&format!("server: '{}'", server.address()));
         std::fs::write(&kubeconfig, text).unwrap();
         let mut command = Command::new(PROGRAM);
         // The environment of the tests must not change the program's traces.
