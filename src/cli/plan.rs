@@ -170,7 +170,7 @@ pub(super) fn prepare_with(
         *first = format!("{purpose} {first}");
     }
     head.push(loaded.line());
-    let mut warnings = policy::warnings(&loaded.policy, &loaded.source);
+    let mut warnings = policy::warnings(&loaded.policy.warnings, &loaded.source);
     warnings.extend(scheduler_warnings);
     head.extend(warnings.clone());
     if observation.guards.is_none() && !loaded.policy.guards.is_empty() {

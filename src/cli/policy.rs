@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::policy::{Policy, Rule};
-use crate::schema::problem::PolicyError;
+use crate::schema::problem::{PolicyError, Problem};
 use crate::values::text::{count, duration};
 use crate::view::words;
 
@@ -65,7 +65,7 @@ pub(super) fn run(command: &PolicyCommand, out: &mut dyn Write) -> anyhow::Resul
 fn check(path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let policy = parse(path, PolicyError::with_every_problem)?;
     let label = file::label(path);
-    for warning in warnings(&policy, &label) {
+    for warning in warnings(&policy.warnings, &label) {
         writeln!(out, "{warning}")?;
     }
     Ok(writeln!(out, "{label}: ok: {}", sentence(&policy))?)
@@ -75,7 +75,7 @@ fn convert(path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let policy = read(path)?;
     let label = file::label(path);
     // Standard output is the policy alone.
-    for warning in warnings(&policy, &label) {
+    for warning in warnings(&policy.warnings, &label) {
         complain(&warning);
     }
     if policy.strategies.is_empty() {
@@ -124,15 +124,12 @@ pub(super) fn read_or_built_in(path: Option<&Path>) -> anyhow::Result<LoadedPoli
 }
 
 /// The settings without effect, a line for each.
-pub(super) fn warnings(policy: &Policy, label: &str) -> Vec<String> {
-    policy
-        .warnings
-        .iter()
-        .map(|warning| {
-            let (line, column) = (warning.line, warning.column);
-            format!("{label}:{line}:{column}: warning: {warning}")
-        })
-        .collect()
+pub(super) fn warnings(warnings: &[Problem], label: &str) -> Vec<String> {
+    let shown = |warning: &Problem| {
+        let (line, column) = (warning.line, warning.column);
+        format!("{label}:{line}:{column}: warning: {warning}")
+    };
+    warnings.iter().map(shown).collect()
 }
 
 /// A policy in one clause: `1 strategy (LowNodeUtilization on actual usage), every 1m`.

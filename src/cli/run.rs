@@ -158,7 +158,7 @@ impl RunArgs {
             return Err(Misuse(problem.to_owned()).into());
         };
         let policy = self.descheduler.apply(policy::read(path)?);
-        let mut warnings = policy::warnings(&policy, &file::label(path));
+        let mut warnings = policy::warnings(&policy.warnings, &file::label(path));
         let (policy, scheduler_warnings) = self.shared.scheduler.apply(policy)?;
         warnings.extend(self.descheduler.warnings());
         warnings.extend(scheduler_warnings);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::policy::{KubernetesRelease, Policy, SchedulerConfig};
 
-use super::{Misuse, file};
+use super::{Misuse, file, policy};
 
 /// The cluster's scheduler.
 #[derive(Debug, clap::Args)]
@@ -41,10 +41,7 @@ impl SchedulerArgs {
         let text = file::text(path).map_err(|error| Misuse(format!("{error:#}")))?;
         let config =
             SchedulerConfig::parse(&label, &text).map_err(|error| Misuse(error.to_string()))?;
-        warnings.extend(config.warnings.iter().map(|warning| {
-            let (line, column) = (warning.line, warning.column);
-            format!("{label}:{line}:{column}: warning: {warning}")
-        }));
+        warnings.extend(policy::warnings(&config.warnings, &label));
         Ok((policy.with_schedulers(config), warnings))
     }
 }

@@ -293,7 +293,7 @@ fn policies(args: &SimulateArgs, loaded: &mut LoadedScenario) -> anyhow::Result<
         loaded.head.extend(warnings);
         loaded.head.push(chosen.line());
         loaded.head.extend(guard_notes(&chosen.policy, &loaded.scenario));
-        loaded.head.extend(policy::warnings(&chosen.policy, &chosen.source));
+        loaded.head.extend(policy::warnings(&chosen.policy.warnings, &chosen.source));
     }
     Ok(policies)
 }

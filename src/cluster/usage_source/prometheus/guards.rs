@@ -10,7 +10,7 @@ use crate::values::query_value::QueryValue;
 use super::error::PrometheusError;
 use super::history::{MOST_IN_PART, Steps};
 use super::query::{PromQuery, QueryTimes};
-use super::response::{self, UncheckedSeries};
+use super::response::{self, TimeSeries};
 use super::{MOST_STEPS, Prometheus, deadline, millis, within};
 
 /// The name of the query in errors, which follow the name of the guard.
@@ -29,7 +29,7 @@ impl Prometheus {
         let asked = async {
             let query = self.policy.rendered(&guard.query);
             let series = self.ask(&query, QueryTimes::ServerNow).await?;
-            let newest = |series: UncheckedSeries| {
+            let newest = |series: TimeSeries| {
                 let value = series.points.last().map(|(_, value)| *value);
                 as_series(&series, value)
             };
@@ -122,14 +122,14 @@ impl Prometheus {
         &self,
         query: &str,
         times: QueryTimes,
-    ) -> Result<Vec<UncheckedSeries>, PrometheusError> {
+    ) -> Result<Vec<TimeSeries>, PrometheusError> {
         let query = PromQuery { name: QUERY, promql: query, times };
         let text = self.client.query(&query).await?;
         response::unchecked_series(QUERY, &text)
     }
 }
 
-fn as_series(series: &UncheckedSeries, value: Option<f64>) -> GuardSeries {
+fn as_series(series: &TimeSeries, value: Option<f64>) -> GuardSeries {
     let label = |name: &str| Some((name.to_owned(), series.labels.own(name)?));
     GuardSeries {
         labels: TARGET_LABELS.into_iter().filter_map(label).collect(),

@@ -26,18 +26,11 @@ pub(super) struct QueryResult {
     pub(super) rejected: Vec<(SeriesLabels, String)>,
 }
 
-/// Values of one series, finite and not negative, each with its time in milliseconds of Unix time.
+/// Values of one series, each with its time in milliseconds of Unix time. Those of usage are finite
+/// and not negative.
 #[derive(Debug, PartialEq)]
 pub(super) struct TimeSeries {
     pub(super) labels: SeriesLabels,
-    pub(super) points: Vec<(i64, f64)>,
-}
-
-/// A series with any values, also negative ones and those that are not a number.
-#[derive(Debug)]
-pub(super) struct UncheckedSeries {
-    pub(super) labels: SeriesLabels,
-    /// Each value with its time in milliseconds of Unix time.
     pub(super) points: Vec<(i64, f64)>,
 }
 
@@ -131,13 +124,13 @@ pub(super) fn series(query: &'static str, text: &str) -> Result<QueryResult, Pro
 pub(super) fn unchecked_series(
     query: &'static str,
     text: &str,
-) -> Result<Vec<UncheckedSeries>, PrometheusError> {
+) -> Result<Vec<TimeSeries>, PrometheusError> {
     let unreadable = |why: &str| PrometheusError::InvalidResponse(why.to_owned());
     let (result_type, result) = open(query, text)?;
     if result_type == "scalar" {
         let point = serde_json::from_str(result.get()).map_err(|error| error.to_string());
         let point = point.and_then(|point| number_of(&point));
-        return Ok(vec![UncheckedSeries {
+        return Ok(vec![TimeSeries {
             labels: SeriesLabels::default(),
             points: vec![point.map_err(|why| unreadable(&why))?],
         }]);
@@ -151,7 +144,7 @@ pub(super) fn unchecked_series(
         if points.is_empty() {
             return Err(unreadable("a series has no value, perhaps a native histogram"));
         }
-        Ok(UncheckedSeries { labels: item.metric, points })
+        Ok(TimeSeries { labels: item.metric, points })
     };
     items(query, text)?.into_iter().map(series).collect()
 }
