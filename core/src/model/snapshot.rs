@@ -19,7 +19,6 @@ use self::facts::{
 use self::lacking::Lack;
 use self::objects::ObjectKind;
 use self::pause::Pauses;
-use self::relations::RelationsVersion;
 
 pub mod facts;
 pub mod import;
@@ -108,7 +107,7 @@ pub struct Snapshot {
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
     /// The state of the objects that relations of unchanged pods depend on.
-    relations: RelationsVersion,
+    relations: u64,
 }
 
 /// A node: its facts and its pods.

@@ -34,7 +34,7 @@ pub(super) struct SimulatedCluster {
     pub(super) nodes: BTreeMap<String, Machine>,
     pub(super) pods: BTreeMap<Name, Life>,
     pub(super) works: Vec<Work>,
-    pub(super) budgets: Vec<SimulatedBudget>,
+    pub(super) budgets: Vec<BudgetFacts>,
     pub(super) random: Random,
     pub(super) events: Vec<Event>,
     /// The times at which pods change their state.
@@ -112,12 +112,6 @@ pub(super) struct Vacancy {
     /// The name of the deleted pod.
     pub(super) pod: String,
     pub(super) template: Rc<PodTemplate>,
-}
-
-/// A PodDisruptionBudget.
-#[derive(Debug)]
-pub(super) struct SimulatedBudget {
-    pub(super) facts: BudgetFacts,
 }
 
 impl SimulatedCluster {
@@ -217,7 +211,7 @@ impl SimulatedCluster {
     ) -> Name {
         let name = (facts.namespace.clone(), facts.name.clone());
         let budgets = self.budgets.iter().enumerate();
-        let covering = budgets.filter(|(_, budget)| budget.facts.covers(&facts));
+        let covering = budgets.filter(|(_, budget)| budget.covers(&facts));
         let budgets = covering.map(|(position, _)| position).collect();
         self.serial += 1;
         self.apply(Object::Pod(Box::new(facts.clone())));

@@ -323,7 +323,7 @@ pub(super) fn budgets(cluster: &mut SimulatedCluster) {
         }
     }
     for (position, healthy) in healthy.into_iter().enumerate() {
-        let facts = &mut cluster.budgets[position].facts;
+        let facts = &mut cluster.budgets[position];
         let allowed = healthy.saturating_sub(facts.desired);
         if (facts.healthy, facts.allowed) != (healthy, allowed) {
             (facts.healthy, facts.allowed) = (healthy, allowed);

@@ -68,7 +68,7 @@ fn migrates(cluster: &mut SimulatedCluster, name: &Name) -> bool {
 }
 
 fn spend(cluster: &mut SimulatedCluster, budget: usize, ready: bool) -> Result<(), String> {
-    let facts: &mut BudgetFacts = &mut cluster.budgets[budget].facts;
+    let facts: &mut BudgetFacts = &mut cluster.budgets[budget];
     let kept = facts.desired > 0 && facts.healthy >= facts.desired;
     if !ready && (facts.always_unhealthy || kept) {
         return Ok(());

@@ -10,7 +10,7 @@ use crate::model::snapshot::objects::{Object, ObjectKind, Objects};
 use crate::model::snapshot::{Node, Pod, Snapshot};
 use crate::model::usage::Measure;
 
-use super::cluster::{Machine, PodTemplate, SimulatedBudget, SimulatedCluster, Work};
+use super::cluster::{Machine, PodTemplate, SimulatedCluster, Work};
 use super::load::Load;
 use super::replay::Replay;
 use super::scenario::{Given, WorkloadKind};
@@ -32,8 +32,7 @@ pub(super) fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
     for skipped in given.objects.skipped().filter(|one| one.kind == ObjectKind::Node.name()) {
         cluster.objects.skip(ObjectKind::Node, skipped.clone());
     }
-    let budgets = snapshot.budgets.iter().map(|b| SimulatedBudget { facts: (**b).clone() });
-    cluster.budgets.extend(budgets);
+    cluster.budgets.extend(snapshot.budgets.iter().map(|budget| (**budget).clone()));
     let mut works = BTreeMap::new();
     for pod in &snapshot.pods {
         let facts = at_start(cluster, pod, replay.as_ref());

@@ -13,7 +13,7 @@ use crate::model::snapshot::objects::{Object, ObjectKind};
 use crate::policy::Policy;
 use crate::values::selector::{Labels, Selector};
 
-use super::cluster::{Machine, PodTemplate, SimulatedBudget, SimulatedCluster, Work, after};
+use super::cluster::{Machine, PodTemplate, SimulatedCluster, Work, after};
 use super::load::Load;
 use super::recorded_cluster;
 use super::scenario::{FirstNodes, NodeSpec, Scenario, ScenarioWorkload, WorkloadKind};
@@ -102,7 +102,7 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize
             ..BudgetFacts::default()
         };
         cluster.apply(Object::Budget(facts.clone()));
-        cluster.budgets.push(SimulatedBudget { facts });
+        cluster.budgets.push(facts);
     }
 }
 

@@ -11,22 +11,10 @@ use super::{
 
 /// Scores the feasible nodes. Some scores depend on the set of nodes.
 pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
-    let mut parts = vec![Parts::default(); nodes.len()];
-    if ours(question.pod, question.profile) {
-        for plugin in ScorePlugin::ALL.into_iter().filter(|p| question.weight(*p) != 0) {
-            let weight = question.weight(plugin);
-            for (parts, points) in
-                parts.iter_mut().zip(by(plugin, question, nodes).into_iter().flatten())
-            {
-                parts.0[plugin as usize] = weight * points;
-            }
-        }
-    }
-    nodes
-        .iter()
-        .zip(parts)
-        .map(|(node, parts)| Scored { node: *node, total: parts.total(), parts })
-        .collect()
+    let unscored = |node: &NodeId| Scored { node: *node, total: 0, parts: Parts::default() };
+    let mut scored: Vec<Scored> = nodes.iter().map(unscored).collect();
+    weigh(question, &ScorePlugin::ALL, nodes, &mut scored);
+    scored
 }
 
 /// The plugins whose score of a node depends only on the requests of the pods there.
@@ -36,17 +24,23 @@ const BY_REQUESTS: [ScorePlugin; 2] =
 /// Scores nodes again after nothing but the requests of their pods has changed.
 pub(super) fn update(question: &Question<'_, '_>, scored: &mut [Scored]) {
     let nodes: Vec<NodeId> = scored.iter().map(|s| s.node).collect();
+    weigh(question, &BY_REQUESTS, &nodes, scored);
+}
+
+/// Sets the weighted points of some plugins, and the totals.
+fn weigh(
+    question: &Question<'_, '_>,
+    plugins: &[ScorePlugin],
+    nodes: &[NodeId],
+    scored: &mut [Scored],
+) {
     if !ours(question.pod, question.profile) {
         return;
     }
-    for plugin in BY_REQUESTS {
-        let weight = question.weight(plugin);
-        if weight == 0 {
-            continue;
-        }
-        let points = by(plugin, question, &nodes).into_iter().flatten();
+    for &plugin in plugins.iter().filter(|plugin| question.weight(**plugin) != 0) {
+        let points = by(plugin, question, nodes).into_iter().flatten();
         for (one, points) in scored.iter_mut().zip(points) {
-            one.parts.0[plugin as usize] = weight * points;
+            one.parts.0[plugin as usize] = question.weight(plugin) * points;
         }
     }
     for one in scored {

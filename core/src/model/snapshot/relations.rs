@@ -20,13 +20,10 @@ pub(super) struct RelationChanges {
     owners: VecDeque<(u64, OwnerKey)>,
 }
 
-/// The number of changes that a snapshot contains.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct RelationsVersion(u64);
-
 impl RelationChanges {
-    pub(super) const fn version(&self) -> RelationsVersion {
-        RelationsVersion(self.latest)
+    /// Returns the number of changes so far, which a snapshot contains.
+    pub(super) const fn version(&self) -> u64 {
+        self.latest
     }
 
     /// Notes a change that may concern every pod.
@@ -48,10 +45,7 @@ impl RelationChanges {
 
     /// Returns the workloads whose pods may belong to others since a version; `None` if any
     /// relation may have changed.
-    pub(super) fn since(
-        &self,
-        RelationsVersion(version): RelationsVersion,
-    ) -> Option<impl Iterator<Item = &OwnerKey>> {
+    pub(super) fn since(&self, version: u64) -> Option<impl Iterator<Item = &OwnerKey>> {
         let new = self.owners.iter().filter(move |(at, _)| *at > version);
         (self.of_all <= version).then(|| new.map(|(_, workload)| workload))
     }

@@ -16,13 +16,6 @@ use super::nodes::effect;
 use super::usage::load;
 use super::{BudgetRule, Evenness, Part, ScenarioWorkload, WorkloadKind};
 
-const KINDS: [(&str, WorkloadKind); 5] = [
-    ("Deployment", WorkloadKind::Deployment),
-    ("StatefulSet", WorkloadKind::StatefulSet),
-    ("DaemonSet", WorkloadKind::DaemonSet),
-    ("Job", WorkloadKind::Job),
-    ("Pod", WorkloadKind::Bare),
-];
 /// The API server refuses a larger weight of a preference.
 const MOST_WEIGHT: u32 = 100;
 const STARTUP: SignedDuration = SignedDuration::from_secs(5);
@@ -34,7 +27,8 @@ pub(super) fn read(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> Vec<Sce
 }
 
 fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> ScenarioWorkload {
-    let kind = f.field("kind").one_of(&KINDS).unwrap_or(WorkloadKind::Deployment);
+    let kinds = WorkloadKind::ALL.map(|kind| (kind.name(), kind));
+    let kind = f.field("kind").one_of(&kinds).unwrap_or(WorkloadKind::Deployment);
     if kind == WorkloadKind::DaemonSet && f.has("replicas") {
         f.complain(
             Code::Conflict,
