@@ -29,8 +29,8 @@ const LISTS: &str = "repair the API server; where a right is missing, bind the r
                      deploy/base/rbac.yaml to this account";
 
 const RECORD_USAGE: &str = "record the usage with the objects (`evenkeel snapshot` does, \
-                            `plan --help` shows how); a node without usage neither gives nor \
-                            takes pods";
+                            `plan --help` shows how); a node without usage gives no pods by \
+                            usage, and a landing there is a bad one";
 
 /// Checks rights, usage, budgets, pods and other programs, and says what to change. Changes
 /// nothing.

@@ -173,7 +173,8 @@ fn usage(world: World<'_>) -> Diagnosis {
     let why = usage.unmeasured(*first).map(|why| why.to_string());
     let message = format!("{shares}; {name}: {}", why.unwrap_or_default());
     let remedy = "install or repair metrics-server (`kubectl top nodes` shows what it has), or the \
-                  queries of Prometheus; a node without usage neither gives nor takes pods";
+                  queries of Prometheus; a node without usage gives no pods by usage, and a \
+                  landing there is a bad one";
     if unknown.len() == total {
         Diagnosis::failure("usage", message, remedy)
     } else {

@@ -207,7 +207,8 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
         .field("staleAfter", duration(ONE_SECOND), |u| &mut u.stale_after)
         .help(
             "Usage is unknown if the newest sample is older than this. At least `poll`. A node \
-             with unknown usage is not idle: it neither gives nor takes pods.",
+             with unknown usage is not idle: a strategy by usage takes no pods from it, and counts \
+             a landing there as a bad one (`forecast.tolerance`).",
         )
         .field("minSamples", whole(1), |u| &mut u.min_samples)
         .help(

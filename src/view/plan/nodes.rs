@@ -194,7 +194,7 @@ impl PlanText<'_> {
         if reasons.is_empty() {
             return Ok(());
         }
-        let mut note = "nodes that neither lose nor receive pods".to_owned();
+        let mut note = "nodes that no pod should leave or land on".to_owned();
         if self.policy.strategies.iter().any(|s| !strategies.contains(s.rule.name())) {
             let names: Vec<&str> = strategies.into_iter().collect();
             note = format!("{note} by {}", names.join(" and "));

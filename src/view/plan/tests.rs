@@ -224,7 +224,7 @@ fn a_plan_with_moves() {
     needs: evictions until the node is below its targets
     ┊ threshold: cold if below all   │ target: hot if above any
 
-    Left alone  nodes that neither lose nor receive pods
+    Left alone  nodes that no pod should leave or land on
     n4: Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
     n3: no samples
 
@@ -313,7 +313,7 @@ fn a_narrow_terminal_keeps_the_figures() {
     needs: evictions until the node is below its targets
     ┊ threshold: cold if below all   │ target: hot if above any
 
-    Left alone  nodes that neither lose nor receive pods
+    Left alone  nodes that no pod should leave or land on
     n4: Pod shop/odd cannot be read:
         spec.containers[0].resources: found "lots"
     n3: no samples
@@ -571,7 +571,7 @@ fn what_keeps_pods_counts_more_than_usage_that_another_strategy_lacks() {
     let mixed = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies:\n\
                  - lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}\n\
                  - removeDuplicates: {}\n";
-    let title = "\nLeft alone  nodes that neither lose nor receive pods";
+    let title = "\nLeft alone  nodes that no pod should leave or land on";
     let text = text_by(&plan, mixed, 100, false);
     assert!(text.contains(&format!("{title} by LowNodeUtilization\n")), "{text}");
 }
