@@ -414,6 +414,29 @@ fn a_replica_on_a_node_that_does_not_answer_is_not_the_other_ready_one() {
 }
 
 #[test]
+fn a_replica_on_a_node_that_is_being_removed_does_not_stay() {
+    let plan = |node: &str, others: u32, limit: &str| {
+        let cluster =
+            format!("node n1 {node}\n web cpu=300m\nnode n2\n web*{others} cpu=300m\nnode n3");
+        text(&Cluster::parse(&cluster).plan(&format!("limits: {{{limit}}}\n{EVERY_POD}")))
+    };
+    let last = "keep web-2 on n2: 0 other replicas would be Ready";
+    let away = "keep web-2 on n2: 1 pod is not Ready, being replaced or moved by this plan";
+    for going in ["closed=Deleting", "taint=karpenter.sh/disrupted:NoSchedule"] {
+        let alone = plan(going, 1, "perWorkload: none");
+        assert!(alone.contains(last), "{alone}");
+        let limited = plan(going, 3, "perWorkload: 1");
+        assert!(limited.contains(away), "{limited}");
+    }
+    // The replicas that end in any case may go first.
+    let taint = "taint=karpenter.sh/disrupted:NoSchedule";
+    assert!(plan(taint, 3, "perWorkload: 1").starts_with("move web-1"));
+    let all = Cluster::parse(&format!("node n1 {taint}\n web*4 cpu=300m\nnode n2\nnode n3"));
+    assert!(text(&all.plan(EVERY_POD)).starts_with("move web-1"));
+    assert!(plan("cordoned", 1, "perWorkload: none").starts_with("move web-1"));
+}
+
+#[test]
 fn no_replacement_is_sent_to_a_node_that_is_not_ready() {
     // The taints of the node controller stand in the way only of pods that do not tolerate them.
     let unreachable = "node.kubernetes.io/unreachable";

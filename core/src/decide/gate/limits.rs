@@ -62,15 +62,18 @@ fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Temporary> {
     let most = share.of(world.snapshot.wanted(workload));
     let planned = draft.count(|_, p| p.workload == pod.workload && !p.finished());
     let leaving = world.ledger.away(&key_of(world.snapshot, pod)) + planned;
-    // The workload loses nothing with a pod that does not serve.
-    let away =
-        if pod.serves() { leaving.max(planned + lacking(candidate, draft)) } else { leaving };
+    // The workload loses nothing with a pod that does not serve, or that ends with its node.
+    let away = if answers(pod, world.snapshot) {
+        leaving.max(planned + lacking(candidate, draft))
+    } else {
+        leaving
+    };
     if away < most { Ok(()) } else { Err(Temporary::WorkloadLimit { away, leaving, most }) }
 }
 
-/// The replicas of the candidate's workload that do not serve, for any reason: missing ones, those
-/// that start or are not Ready, and those on a node that does not answer. Planned moves count
-/// apart.
+/// The replicas of the candidate's workload that do not serve, for any reason: missing pods,
+/// pods that start or are not Ready, and pods whose node does not answer or is being removed.
+/// Planned moves count apart.
 fn lacking(candidate: &Candidate, draft: &Draft<'_>) -> u32 {
     let snapshot = draft.world.snapshot;
     let workload = snapshot.pod(candidate.pod).workload;

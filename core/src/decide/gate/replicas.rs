@@ -50,8 +50,8 @@ fn least_replicas(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> u32 {
 fn ready_replicas(pod: PodId, least: u32, draft: &Draft<'_>) -> Result<(), Disruption> {
     let snapshot = draft.world.snapshot;
     let asked = snapshot.pod(pod);
-    // The workload loses nothing with a pod that does not serve.
-    if least == 0 || !asked.serves() {
+    // The workload loses nothing with a pod that does not serve, or that ends with its node.
+    if least == 0 || !answers(asked, snapshot) {
         return Ok(());
     }
     let (mut planned, mut left) = (0_u32, 0_u32);
@@ -75,8 +75,9 @@ fn ready_replicas(pod: PodId, least: u32, draft: &Draft<'_>) -> Result<(), Disru
     Err(Disruption::LastReady { left, least, planned })
 }
 
-/// Whether a pod serves on a node that exists and answers. The pods of others stay Ready for a
-/// while.
+/// Whether a pod serves on a node that exists, answers and stays. The pods of others are Ready for
+/// a while.
 pub(super) fn answers(pod: &Pod, snapshot: &Snapshot) -> bool {
-    pod.serves() && pod.node.is_some_and(|node| snapshot.node(node).ready)
+    let stays = |node| snapshot.node(node).ready && !snapshot.node(node).is_going();
+    pod.serves() && pod.node.is_some_and(stays)
 }

@@ -80,6 +80,12 @@ impl NodeFacts {
         self.closures.first().copied()
     }
 
+    /// Returns true if the node is being removed, so that its pods are about to end.
+    pub fn is_going(&self) -> bool {
+        let closure = self.closure();
+        closure.is_some_and(|closure| closure <= NodeClosure::Stopping)
+    }
+
     /// Returns true if the node is closed for this reason.
     pub fn is_closed_by(&self, closure: NodeClosure) -> bool {
         self.closures.contains(&closure)
