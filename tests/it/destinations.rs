@@ -344,11 +344,11 @@ strategies:
 - podLifeTime: {maxPodLifeTimeSeconds: 60, states: [ImagePullBackOff]}
 - podLifeTime: {maxPodLifeTimeSeconds: 60, states: [Running]}";
     let cluster = Cluster::parse(
-        "node n1\n web phase=Pending waits=ImagePullBackOff\n web*3 cpu=100m\nnode n2
+        "node n1\n web phase=Pending waits=ImagePullBackOff age=2h\n web*3 cpu=100m\nnode n2
          budget web allows=2 desired=10",
     );
     assert_snapshot!(text(&cluster.plan(policy)), @r"
-    move web-1 from n1 to n2: is 1h old, older than 1m and is in the state ImagePullBackOff
+    move web-1 from n1 to n2: is 2h old, older than 1m and is in the state ImagePullBackOff
     move web-2 from n1 to n2: is 1h old, older than 1m and is in the state Running
     move web-3 from n1 to n1: is 1h old, older than 1m and is in the state Running
     keep web-4 on n1: PodDisruptionBudget web allows no disruption beyond the 2 planned

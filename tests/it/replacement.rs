@@ -288,15 +288,78 @@ fn a_controller_whose_newest_pod_does_not_start_keeps_the_others() {
         let why = format!("new pods of its ReplicaSet web do not start: web-5 waits with {reason}");
         assert!(stays.starts_with(&format!("keep web-1 on n1: {why}")), "{stays}");
     }
+    // Pods of one rollout are created one after the other.
+    let rollout = plan("web cpu=300m creating=120m30s waits=ErrImagePull");
+    assert!(rollout.contains("web-5 waits with ErrImagePull"), "{rollout}");
+    // Its container ended an hour ago, and the kubelet does not find the image any more.
+    let lost = "web cpu=300m creating=9h waits=ErrImagePull condition=Ready:False::1h";
+    assert!(plan(lost).contains("web-5 waits with ErrImagePull"), "{}", plan(lost));
     for newer in [
-        "web cpu=300m creating=1h waits=ContainerCreating",
+        "web cpu=300m creating=9m waits=ContainerCreating",
         // A pod that was created before, or after which another one has started, shows nothing.
+        "web cpu=300m creating=122m waits=ErrImagePull",
+        "web cpu=300m creating=120m30s waits=CrashLoopBackOff",
         "web cpu=300m creating=3h waits=CrashLoopBackOff",
         "web cpu=300m creating=1h waits=CrashLoopBackOff\n web cpu=300m uses=100m age=30m",
         "other cpu=300m creating=1h waits=CrashLoopBackOff",
     ] {
         assert!(plan(newer).contains("move web-"), "{newer}: {}", plan(newer));
     }
+}
+
+#[test]
+fn a_controller_whose_newest_pod_does_not_become_ready_keeps_the_others() {
+    let plan = |newer: &str, n2: &str| {
+        let cluster = format!(
+            "node n1 system=1
+              web*4 cpu=300m uses=1 age=2h
+              {newer}
+            node n2 {n2}
+            node n3"
+        );
+        let policy = format!("limits: {{perWorkload: none, perNode: none}}\n{EVEN}");
+        text(&Cluster::parse(&cluster).plan(&policy))
+    };
+    let why = "new pods of its ReplicaSet web do not start: web-5 was not Ready within ten minutes";
+    for newer in [
+        "web creating=10m waits=ContainerCreating",
+        "web age=1h unready",
+        "web age=1h unready condition=Ready:False::59m",
+        // It crashes, and runs between two back-offs.
+        "web age=1h unready restarts=3 condition=Ready:False::1m",
+        "web age=1h init-restarts=3 unready waits=PodInitializing condition=Ready:False::1m",
+        // Another controller has to remove a scheduling gate that a webhook adds.
+        "web age=1h gated",
+    ] {
+        let stays = plan(newer, "");
+        assert!(stays.starts_with(&format!("keep web-1 on n1: {why}")), "{newer}: {stays}");
+    }
+    for newer in [
+        "web age=9m unready",
+        "web age=2h unready",
+        "web age=1h unready condition=Ready:False::20m",
+        "web age=1h unready\n web cpu=300m age=30m",
+        "web age=9m gated",
+    ] {
+        assert!(plan(newer, "").contains("move web-"), "{newer}: {}", plan(newer, ""));
+    }
+}
+
+#[test]
+fn a_pod_on_a_node_that_fails_shows_nothing_about_its_template() {
+    let plan = |n4: &str| {
+        let cluster = format!(
+            "node n1 system=1
+              web*4 cpu=300m uses=1 age=2h
+            node n2
+            node n3
+            node n4 {n4}
+              web cpu=300m creating=1h waits=ErrImagePull"
+        );
+        text(&Cluster::parse(&cluster).plan(&format!("limits: {{perWorkload: none}}\n{EVEN}")))
+    };
+    assert!(plan("").contains("web-5 waits with ErrImagePull"), "{}", plan(""));
+    assert!(plan("not-ready").starts_with("move web-1"), "{}", plan("not-ready"));
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod starting;
 mod tables;
 mod world;
 
+pub use starting::LONG_START;
 use tables::Tables;
 pub use tables::TargetByMean;
 pub use world::{HotSince, World};

@@ -16,9 +16,9 @@ use crate::model::snapshot::{NodeId, Pod, WorkloadId};
 
 use super::World;
 
-/// The time after which a pod without a sandbox has waited for long. Images are pulled later, and
-/// volumes are attached within a few minutes.
-const LONG: SignedDuration = SignedDuration::from_mins(10);
+/// The time after which a start has taken long. Volumes are attached within a few minutes, and most
+/// images are pulled.
+pub const LONG_START: SignedDuration = SignedDuration::from_mins(10);
 
 /// Returns the nodes that start no pods.
 pub(super) fn starting_nothing(world: World<'_>) -> BTreeSet<NodeId> {
@@ -29,7 +29,8 @@ fn starts_nothing(world: World<'_>, node: NodeId) -> bool {
     let snapshot = world.snapshot;
     let pods = || snapshot.node(node).pods.iter().map(|pod| snapshot.pod(*pod));
     let waits_for_long = |pod: &Pod| {
-        let since = waits_since(pod).filter(|since| world.now.duration_since(*since) >= LONG)?;
+        let since =
+            waits_since(pod).filter(|since| world.now.duration_since(*since) >= LONG_START)?;
         Some((since, pod.workload?))
     };
     let waiting: Vec<(Timestamp, WorkloadId)> = pods().filter_map(waits_for_long).collect();

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::ledger::LedgerSize;
-use crate::model::plan::OrderCause;
+use crate::model::plan::{OrderCause, StartFlaw};
 use crate::model::snapshot::facts::{NodeClosure, Owner, UidHash};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
@@ -31,7 +31,7 @@ pub(super) struct Tables {
     /// By the first pod of each StatefulSet.
     lowest_waiting: RefCell<BTreeMap<PodId, Option<WaitingOrdinal>>>,
     /// By the first pod of each controller.
-    failing_starts: RefCell<BTreeMap<PodId, Option<PodId>>>,
+    failing_starts: RefCell<BTreeMap<PodId, Option<(PodId, StartFlaw)>>>,
     /// By the first pod of each Job.
     failed_of_job: RefCell<BTreeMap<PodId, (u32, u32)>>,
     targets_by_mean: OnceCell<Vec<Vec<TargetByMean>>>,
@@ -71,14 +71,15 @@ impl Projection<'_> {
         *known.entry(first).or_insert_with(find)
     }
 
-    /// Returns the pod of a controller that shows that new ones do not start, given its first pod.
+    /// Returns the pod of a controller that shows that new ones do not start, and why it does not,
+    /// given its first pod.
     pub fn failing_start(
         &self,
         first: PodId,
-        find: impl FnOnce() -> Option<PodId>,
-    ) -> Option<PodId> {
+        find: impl FnOnce() -> Option<(PodId, StartFlaw)>,
+    ) -> Option<(PodId, StartFlaw)> {
         let mut known = self.tables.failing_starts.borrow_mut();
-        *known.entry(first).or_insert_with(find)
+        known.entry(first).or_insert_with(find).clone()
     }
 
     /// Returns how many pods of a Job have failed, and how many will have failed when they have

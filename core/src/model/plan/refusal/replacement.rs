@@ -129,6 +129,9 @@ pub enum StartFlaw {
     /// kube-scheduler binds it to no node.
     #[error("has no node, although the forecast finds one for it")]
     Unplaced,
+    /// It is not Ready although it has had the time.
+    #[error("was not Ready within ten minutes")]
+    Late,
 }
 
 impl Replacement {
@@ -155,9 +158,10 @@ impl Replacement {
             Replacement::WaitsInOrder { pod, cause } => {
                 ("waits-in-order", cause.remedy(pod) + PARALLEL)
             }
-            Replacement::DoesNotStart { pod, .. } => {
-                ("does-not-start", format!("make {pod} start: its events say what it lacks"))
-            }
+            Replacement::DoesNotStart { pod, .. } => (
+                "does-not-start",
+                format!("make {pod} start: its status and events say what it lacks"),
+            ),
             Replacement::MissingPriorityClass(name) => (
                 "missing-priority-class",
                 format!("create PriorityClass {name}, or change the template"),

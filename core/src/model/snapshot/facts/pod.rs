@@ -178,9 +178,13 @@ impl PodFacts {
 
     /// Returns since when the pod has been Ready; `None` if it is not, or if that is unknown.
     pub fn ready_since(&self) -> Option<Timestamp> {
+        self.readiness_since().filter(|_| self.ready)
+    }
+
+    /// Returns since when the pod has been Ready or not Ready; `None` if that is unknown.
+    pub fn readiness_since(&self) -> Option<Timestamp> {
         let mut conditions = self.conditions.iter();
-        let ready = conditions.find(|condition| condition.is(READY))?;
-        ready.since.filter(|_| self.ready)
+        conditions.find(|condition| condition.is(READY))?.since
     }
 
     /// Makes the pod Ready or not Ready, as a kubelet does at this time.
