@@ -131,6 +131,7 @@ const RESOURCES: Keep = Keep::Fields(kept! { requests: Amounts, limits: Amounts 
 const CONTAINER: Keep = Keep::Fields(kept! {
     name: Name(Container),
     image: Name(Image),
+    imagePullPolicy,
     resources: RESOURCES,
     restartPolicy,
     ports { containerPort, hostPort, protocol, hostIP: Name(Address) },

@@ -172,6 +172,12 @@ labels=kubernetes.io/os:linux | os=windows | cordoned | cannot run it: it needs 
 os=linux | os=linux | os=linux | moves
 | os=windows | os=windows | moves
 | | | moves
+# The kubelet may not pull the image, and lists it with its registry and tag.
+image=web never-pulls | images=web:2 | cordoned | cannot run it: its imagePullPolicy is Never, and the node does not list its image web
+image=web never-pulls | images=redis:7,docker.io/library/web:latest | cordoned | moves
+image=library/web:1 never-pulls | images=docker.io/library/web:1 | cordoned | moves
+image=web:1 never-pulls | images=myweb:1 | cordoned | cannot run it: its imagePullPolicy is Never, and the node does not list its image web:1
+image=web | images=web:2 | cordoned | moves
 # The driver of the volume does not run there: the second node has no CSINode. A driver that is on no node is unknown.
 volume=ebs | drivers=nfs | cordoned drivers=ebs | lacks the CSI driver ebs of its volume
 volume=ebs | | cordoned drivers=ebs | lacks the CSI driver ebs of its volume
@@ -198,6 +204,32 @@ fn no_pod_goes_where_it_would_not_run_or_not_stay() {
             let expected = format!("its replacement could land on n2, which {which}");
             assert_eq!(why(&cluster.plan(EVEN)), expected, "{case:?}");
         }
+    }
+}
+
+#[test]
+fn no_pod_goes_where_the_kubelet_has_just_refused_its_sibling() {
+    let plan = |n2: &str| {
+        let cluster =
+            format!("node n1\n web*4 cpu=300m uses=1500m\nnode n2\n {n2}\nnode n3 cordoned");
+        Cluster::parse(&cluster).plan(EVEN)
+    };
+    for reason in ["OutOfcpu", "TopologyAffinityError", "UnexpectedAdmissionError", "NodeAffinity"]
+    {
+        let refused = plan(&format!("web phase=Failed reason={reason} age=59m"));
+        let expected = format!(
+            "its replacement could land on n2, which cannot run it: its kubelet refused another \
+             pod of the workload within the last hour, with {reason}"
+        );
+        assert_eq!(why(&refused), expected);
+    }
+    for other in [
+        "web phase=Failed reason=OutOfcpu age=60m",
+        "web phase=Failed reason=Evicted age=5m",
+        "other phase=Failed reason=OutOfcpu age=5m",
+        "web phase=Failed reason=OutOfcpu age=5m\n web age=4m",
+    ] {
+        assert!(!plan(other).moves.is_empty(), "{other}");
     }
 }
 

@@ -71,6 +71,7 @@ impl Watched {
                 role: Role::Main,
                 runs: true,
                 image: String::new(),
+                never_pulled: false,
                 requested: Vec::new(),
                 restarts,
                 waiting: None,

@@ -9,7 +9,7 @@ use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
 use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
 use evenkeel::model::plan::{
     BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Class, Disruption, Halt, Idle,
-    JobFailureCause, Misfit, NoGain, NoReplacementCause, NotSelected, OrderCause, OtherSystem,
+    JobFailureCause, KubeletRefusal, Misfit, NoGain, NoReplacementCause, NotSelected, OrderCause,
     Outcome, PlacementCause, Protected, Refusal, Removal, Replacement, StartFlaw, SteerOutcome,
     SteerReason, Stop, Temporary, UnknownObjects, Untried,
 };
@@ -205,7 +205,10 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         )),
         BadLanding::WouldBeRefused(
             "n5".to_owned(),
-            OtherSystem { needs: "linux".to_owned(), runs: Some("windows".to_owned()) },
+            KubeletRefusal::OtherSystem {
+                needs: "linux".to_owned(),
+                runs: Some("windows".to_owned()),
+            },
         )
         .into(),
         BadLanding::WouldBeExcluded("n5".to_owned()).into(),

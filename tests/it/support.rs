@@ -3,7 +3,7 @@
 //! ```text
 //! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned
 //! node n2 not-ready no-metrics no-scale-down
-//! node n3 closed=Deleting,DiskPressure os=windows
+//! node n3 closed=Deleting,DiskPressure os=windows images=web:1,log:2
 //!   hot*3 cpu=100m memory=100Mi uses=1/200Mi   # three pods of Deployment and ReplicaSet hot
 //!   agent cpu=100m uses=100m daemon
 //! budget hot allows=1   # with `owner=VirtualMachineInstance` that of a virtual machine
@@ -30,7 +30,7 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
-    Annotations, BudgetFacts, NamespaceFacts, NodeClosure, NodeFacts, NonZeroRequests,
+    Annotations, BudgetFacts, Image, NamespaceFacts, NodeClosure, NodeFacts, NonZeroRequests,
     NotSafeToEvict, Owner, PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Skipped, Volumes,
 };
 use evenkeel::model::snapshot::lacking::Lack;
@@ -43,6 +43,7 @@ use evenkeel::simulate::trace::Trace;
 use evenkeel::values::Amount;
 use evenkeel::values::quantity;
 use evenkeel::values::selector::{Labels, Selector};
+use evenkeel::values::shared::SharedValue;
 use jiff::{SignedDuration, Timestamp};
 use proptest::test_runner::Config;
 
@@ -201,6 +202,7 @@ impl Cluster {
             ready: !words.has("not-ready"),
             closures: closures(words),
             os: words.get("os").map(str::to_owned),
+            images: words.get("images").map(images).unwrap_or_default(),
             allocatable,
             unremovable: words
                 .has("no-scale-down")
@@ -459,6 +461,12 @@ fn closures(words: &Words<'_>) -> Vec<NodeClosure> {
     });
     let cordon = words.has("cordoned").then_some(NodeClosure::Cordoned);
     of("closed").map(closure).chain(taints).chain(cordon).collect()
+}
+
+/// Returns the images with these names.
+fn images(names: &str) -> Vec<SharedValue<Image>> {
+    let image = |name: &str| Image { names: vec![name.to_owned()], size: 0 }.into();
+    names.split(',').map(image).collect()
 }
 
 fn pairs(text: &str) -> Labels {

@@ -12,6 +12,7 @@ use crate::policy::Basis;
 use crate::values::{Amount, PerResource, Ratio, ResourceId};
 
 mod ratios;
+mod refused;
 mod starting;
 mod tables;
 mod world;

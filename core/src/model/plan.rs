@@ -33,7 +33,7 @@ mod pod_verdict_text;
 mod worth;
 
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
-pub use misfit::{Misfit, MisfitCounts, OtherSystem, Removal};
+pub use misfit::{KubeletRefusal, Misfit, MisfitCounts, Removal};
 pub use outcome::{Outcome, Untried};
 pub use pod_verdict::{NotSelected, PodVerdict};
 pub use reason::{Expected, Finding, Reason};

@@ -26,9 +26,9 @@
 //!   `dislikes=web*100` (prefers another node than app web, with this weight)
 //! - scheduler: `scheduler=packer`
 //! - containers: `limit=1/1Gi` (cpu and memory, `-` for none), likewise `overhead=` and `init=`,
-//!   which are parts of `cpu=` and `memory=`, `image=a,b` (two containers, which request cpu),
-//!   `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes `init-` and
-//!   `ephemeral-` select other container roles.
+//!   which are parts of `cpu=` and `memory=`, `image=a,b` (two containers, which request cpu) and
+//!   `never-pulls`, `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes
+//!   `init-` and `ephemeral-` select other container roles.
 
 use std::sync::Arc;
 
@@ -167,6 +167,9 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
         .map(|images| images.split(',').map(container).collect::<Vec<_>>())
         .unwrap_or_default()
         .into();
+    for container in pod.containers.iter_mut() {
+        container.never_pulled = words.has("never-pulls");
+    }
     for (role, prefix) in [(Role::Main, ""), (Role::Init, "init-"), (Role::Ephemeral, "ephemeral-")]
     {
         fare(&mut pod, role, |key| words.get(&format!("{prefix}{key}")));
@@ -232,6 +235,7 @@ fn container(image: &str) -> Container {
         role: Role::Main,
         runs: false,
         image: image.to_owned(),
+        never_pulled: false,
         requested: vec!["cpu".to_owned()],
         restarts: 0,
         waiting: None,

@@ -5,23 +5,66 @@
 //! (`rejectPodAdmissionBasedOnOSField` and `rejectPodAdmissionBasedOnOSSelector` in the kubelet's
 //! source). There is no such check of the processor architecture. Conditions of the node are
 //! [`crate::model::snapshot::facts::NodeClosure`]. The kubelet checks more that objects of the API
-//! do not show, so it is not foreseen: topology, cpu and memory managers, device plugins, AppArmor,
-//! unsafe sysctls, `supplementalGroupsPolicy`, and a shutdown that has not been reported yet.
+//! do not show: topology, cpu and memory managers, device plugins, AppArmor, unsafe sysctls,
+//! `supplementalGroupsPolicy`, and a shutdown that has not been reported yet. A pod of the workload
+//! that it has refused shows that.
+//!
+//! It does not pull the image of a container whose `imagePullPolicy` is `Never`. A node lists no
+//! more than 50 images (`nodeStatusMaxImages`), so it may have one that it does not list.
 
-use crate::model::plan::OtherSystem;
-use crate::model::snapshot::{Node, Pod};
+use crate::decide::projection::Projection;
+use crate::model::plan::KubeletRefusal;
+use crate::model::snapshot::{Node, NodeId, Pod, PodId};
 
 /// The label of pods and nodes that names an operating system.
 const OS: &str = "kubernetes.io/os";
 
-/// Returns an error if the kubelet of a node would refuse a pod, or may do so because the node's
-/// operating system is unknown. Many pods do not name their system. Images are built for one, so a
-/// pod that is Ready needs that of its node, `home`.
-pub(super) fn admits(pod: &Pod, home: Option<&Node>, node: &Node) -> Result<(), OtherSystem> {
+/// Returns an error if the kubelet of a node would not run a pod, or may not.
+pub(super) fn admits(
+    projection: &Projection<'_>,
+    pod: PodId,
+    node: NodeId,
+) -> Result<(), KubeletRefusal> {
+    let snapshot = projection.world.snapshot;
+    let (pod, there) = (snapshot.pod(pod), snapshot.node(node));
+    runs_its_system(pod, pod.node.map(|home| snapshot.node(home)), there)?;
+    has_its_images(pod, there)?;
+    match pod.workload.and_then(|workload| projection.refused_at(node, workload)) {
+        Some(reason) => Err(KubeletRefusal::RefusedAnother(reason.to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// Many pods do not name their operating system. Images are built for one, so a pod that is Ready
+/// needs that of its node, `home`.
+fn runs_its_system(pod: &Pod, home: Option<&Node>, node: &Node) -> Result<(), KubeletRefusal> {
     let shown = home.filter(|_| pod.ready && node.os.is_some()).and_then(|home| home.os.as_ref());
     let mut needed = pod.os.iter().chain(pod.labels.get(OS)).chain(shown);
     match needed.find(|needs| node.os.as_ref() != Some(*needs)) {
-        Some(needs) => Err(OtherSystem { needs: needs.clone(), runs: node.os.clone() }),
+        Some(needs) => {
+            Err(KubeletRefusal::OtherSystem { needs: needs.clone(), runs: node.os.clone() })
+        }
         None => Ok(()),
     }
+}
+
+fn has_its_images(pod: &Pod, node: &Node) -> Result<(), KubeletRefusal> {
+    let mut unpulled = pod.containers.iter().filter(|container| container.never_pulled);
+    match unpulled.find(|container| !lists(node, &container.image)) {
+        Some(container) => Err(KubeletRefusal::LacksImage(container.image.clone())),
+        None => Ok(()),
+    }
+}
+
+/// A container runtime lists an image with its registry and its tag, which a pod may leave out.
+fn lists(node: &Node, image: &str) -> bool {
+    let is_it = |name: &String| {
+        let name = if image.rfind(':') > image.rfind('/') {
+            name.as_str()
+        } else {
+            name.strip_suffix(":latest").unwrap_or(name)
+        };
+        name.strip_suffix(image).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    node.images.iter().flat_map(|stored| &stored.names).any(is_it)
 }

@@ -6,7 +6,8 @@ use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast};
 use crate::decide::targets::{AboveTarget, least_targets};
 use crate::model::plan::{
-    BadLanding, BrokenPreference, NoGain, OtherSystem, PlacementCause, Reason, Removal, SteerValue,
+    BadLanding, BrokenPreference, KubeletRefusal, NoGain, PlacementCause, Reason, Removal,
+    SteerValue,
 };
 use crate::model::snapshot::facts::{NodeClosure, PodPhase};
 use crate::model::snapshot::{NodeId, PodId};
@@ -31,8 +32,8 @@ pub(super) enum LandingFlaw {
     Unreadable(NodeId, String),
     /// The node takes no new pods, although the scheduler may not see that.
     Closed(NodeId, NodeClosure),
-    /// The kubelet of the node refuses the pod, which the scheduler does not foresee.
-    Refused(NodeId, OtherSystem),
+    /// The kubelet of the node does not run the pod, which the scheduler does not foresee.
+    Refused(NodeId, KubeletRefusal),
     /// The node lacks this CSI driver, so its kubelet cannot mount a volume of the pod.
     LacksDriver(NodeId, String),
     /// A taint of the node, which the pod tolerates for a limited time, would remove it again.
@@ -128,7 +129,7 @@ impl LandingFlaw {
             }
             LandingFlaw::Unreadable(node, why) => BadLanding::WouldBeUnreadable(name(node), why),
             LandingFlaw::Closed(node, closure) => BadLanding::WouldBeClosed(name(node), closure),
-            LandingFlaw::Refused(node, other) => BadLanding::WouldBeRefused(name(node), other),
+            LandingFlaw::Refused(node, why) => BadLanding::WouldBeRefused(name(node), why),
             LandingFlaw::LacksDriver(node, driver) => {
                 BadLanding::WouldLackDriver(name(node), driver)
             }
@@ -185,10 +186,9 @@ pub(super) fn check(
 
 /// Requires that the node takes new pods, and that its kubelet admits this one.
 fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
+    kubelet::admits(projection, pod, node).map_err(|why| LandingFlaw::Refused(node, why))?;
     let snapshot = projection.world.snapshot;
     let (pod, there) = (snapshot.pod(pod), snapshot.node(node));
-    let home = pod.node.map(|home| snapshot.node(home));
-    kubelet::admits(pod, home, there).map_err(|other| LandingFlaw::Refused(node, other))?;
     let absent = (!there.ready).then_some(NodeClosure::NotReady);
     // A pod that waits on its own node loses nothing if its replacement waits there.
     let waits_there = pod.node == Some(node) && pod.phase == PodPhase::Pending;

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::ledger::LedgerSize;
 use crate::model::plan::{OrderCause, StartFlaw};
 use crate::model::snapshot::facts::{NodeClosure, Owner, UidHash};
-use crate::model::snapshot::{NodeId, PodId};
+use crate::model::snapshot::{NodeId, PodId, WorkloadId};
 use crate::policy::Basis;
 use crate::values::{Ratio, ResourceId};
 
+use super::refused::{RefusedPods, refused};
 use super::starting::starting_nothing;
 use super::{Projection, World};
 
@@ -24,6 +25,7 @@ pub type TargetByMean = (Basis, ResourceId, Ratio);
 pub(super) struct Tables {
     uncounted: OnceCell<Vec<Vec<PodId>>>,
     starting_nothing: OnceCell<BTreeSet<NodeId>>,
+    refused: OnceCell<RefusedPods>,
     ledger_size: OnceCell<LedgerSize>,
     /// For each strategy and pod.
     permitted: OnceCell<Vec<Vec<OnceCell<bool>>>>,
@@ -50,6 +52,12 @@ impl Projection<'_> {
         let nodes = || self.tables.starting_nothing.get_or_init(|| starting_nothing(self.world));
         let starts_nothing = || nodes().contains(&node).then_some(NodeClosure::StartsNothing);
         self.world.snapshot.node(node).closure().or_else(starts_nothing)
+    }
+
+    /// Returns why the kubelet of a node has refused a pod of a workload; `None` if it has not.
+    pub fn refused_at(&self, node: NodeId, workload: WorkloadId) -> Option<&str> {
+        let refused = self.tables.refused.get_or_init(|| refused(self.world));
+        refused.get(&(node, workload)).map(String::as_str)
     }
 
     /// Returns whether a strategy may evict a pod, as far as that does not depend on moves.

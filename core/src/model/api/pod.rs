@@ -71,6 +71,7 @@ messages! {
         image: String = 2 (string),
         ports: Vec<ApiPort> = 6 (message, repeated),
         resources: ApiResources = 8 (message, required),
+        image_pull_policy: String = 14 (string),
         restart_policy: String = 24 (string),
     }
 

@@ -183,18 +183,23 @@ pub struct Removal {
     pub after: SignedDuration,
 }
 
-/// A node that runs another operating system than a pod needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OtherSystem {
-    /// The operating system that the pod needs.
-    pub needs: String,
-    /// The operating system of the node; `None` if it is unknown.
-    pub runs: Option<String>,
+/// Why the kubelet of a node would not run a pod that kube-scheduler puts there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KubeletRefusal {
+    /// The node runs another operating system than the pod needs.
+    #[error("it needs {needs}, and the node runs {}", .runs.as_deref().unwrap_or(UNKNOWN_SYSTEM))]
+    OtherSystem {
+        /// The operating system that the pod needs.
+        needs: String,
+        /// The operating system of the node; `None` if it is unknown.
+        runs: Option<String>,
+    },
+    /// The node does not list an image of the pod, which may not be pulled.
+    #[error("its imagePullPolicy is Never, and the node does not list its image {0}")]
+    LacksImage(String),
+    /// The kubelet refused a pod of the same workload a short time ago, for this reason.
+    #[error("its kubelet refused another pod of the workload within the last hour, with {0}")]
+    RefusedAnother(String),
 }
 
-impl fmt::Display for OtherSystem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = self.runs.as_deref().unwrap_or("an unknown operating system");
-        write!(f, "it needs {}, and the node runs {runs}", self.needs)
-    }
-}
+const UNKNOWN_SYSTEM: &str = "an unknown operating system";

@@ -231,6 +231,8 @@ pub struct Container {
     pub runs: bool,
     /// Its image, as in the spec.
     pub image: String,
+    /// Whether a node must have its image already: its `imagePullPolicy` is `Never`.
+    pub never_pulled: bool,
     /// The resources with an entry in its requests, even if the amount is zero.
     pub requested: Vec<String>,
     /// The number of restarts.

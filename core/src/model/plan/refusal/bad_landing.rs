@@ -1,6 +1,6 @@
 //! Nodes where the replacement must not land.
 
-use crate::model::plan::{OtherSystem, Removal};
+use crate::model::plan::{KubeletRefusal, Removal};
 use crate::model::snapshot::facts::NodeClosure;
 use crate::policy::{Basis, ScorePlugin};
 use crate::values::Ratio;
@@ -71,10 +71,10 @@ pub enum BadLanding {
     /// The scheduler could put the replacement on a node that takes no new pods.
     #[error("its replacement could land on {0}, which is {1}")]
     WouldBeClosed(String, NodeClosure),
-    /// The scheduler, which does not compare operating systems, could put the replacement on a node
-    /// whose kubelet would refuse it, or whose container runtime could not run its images.
+    /// The scheduler could put the replacement on a node whose kubelet would not run it, for a
+    /// reason that the scheduler does not look at.
     #[error("its replacement could land on {0}, which cannot run it: {1}")]
-    WouldBeRefused(String, OtherSystem),
+    WouldBeRefused(String, KubeletRefusal),
     /// The scheduler, which does not look for the CSI drivers of volumes, could put the replacement
     /// on a node without this one.
     #[error("its replacement could land on {0}, which lacks the CSI driver {1} of its volume")]
@@ -139,13 +139,7 @@ impl BadLanding {
                 "would-land-closed",
                 format!("wait until {node} takes pods or is gone, or cordon it"),
             ),
-            BadLanding::WouldBeRefused(_, other) => (
-                "would-be-refused",
-                format!(
-                    "give it the node selector kubernetes.io/os: {}, which the scheduler honours",
-                    other.needs
-                ),
-            ),
+            BadLanding::WouldBeRefused(node, why) => ("would-be-refused", avoid(node, why)),
             BadLanding::WouldLackDriver(node, driver) => (
                 "would-lack-driver",
                 format!("run {driver} on {node}, or keep the pod away from it by a node selector"),
@@ -196,6 +190,21 @@ const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the schedul
 
 fn once_placed(code: &'static str) -> (&'static str, String) {
     (code, "nothing: it moves once the other pod has a node".to_owned())
+}
+
+fn avoid(node: &str, why: &KubeletRefusal) -> String {
+    match why {
+        KubeletRefusal::OtherSystem { needs, .. } => format!(
+            "give it the node selector kubernetes.io/os: {needs}, which the scheduler honours"
+        ),
+        KubeletRefusal::LacksImage(image) => {
+            format!("load {image} on {node}, or keep the pod away from it by a node selector")
+        }
+        KubeletRefusal::RefusedAnother(_) => format!(
+            "repair {node} by the message of its failed pod, or keep the pod away from it by a \
+             node selector"
+        ),
+    }
 }
 
 /// Returns the change that would let the pod land; `limit` are further settings to raise.

@@ -59,6 +59,7 @@ fn read(
         role,
         runs,
         image: container.image.clone(),
+        never_pulled: container.image_pull_policy == "Never",
         requested: requested(&container.resources),
         restarts: count(&field, status.map_or(0, |s| s.restart_count))?,
         waiting: state.and_then(|s| s.waiting.as_ref()).and_then(|w| w.reason.clone()),

@@ -237,6 +237,7 @@ fn container_statuses_are_matched_by_name() {
         role,
         runs: false,
         image: image.to_owned(),
+        never_pulled: false,
         requested: Vec::new(),
         restarts,
         waiting: None,
