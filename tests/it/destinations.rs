@@ -190,6 +190,7 @@ inline=secrets | attach=secrets:0 | cordoned drivers=secrets | moves
 # A taint removes the pod after a while.
 tolerates=maintenance:NoExecute@60 | taint=maintenance:NoExecute | system=1 | it would soon leave: its taint maintenance:NoExecute would remove it after 1m
 tolerates=maintenance:NoExecute | taint=maintenance:NoExecute | cordoned | moves
+tolerates=*:NoExecute@300 | taint=node.kubernetes.io/unreachable:NoExecute | cordoned | it would soon leave: its taint node.kubernetes.io/unreachable:NoExecute would remove it after 5m
 tolerates=*:NoExecute@60 | taint=maintenance:NoSchedule | cpu=200m | moves
 ";
 

@@ -41,19 +41,16 @@ pub(super) fn absence_tolerated(taints: &[Taint], tolerations: &[Toleration]) ->
 ///
 /// Of several tolerations of a taint the first one counts (`GetMatchingTolerations` in
 /// kubernetes/pkg/apis/core/v1/helper/helpers.go, `getMinTolerationTime` in
-/// pkg/controller/tainteviction/taint_eviction.go). The taints of a node that is not Ready are left
-/// out: by the defaults of admission, every pod tolerates them for five minutes.
+/// pkg/controller/tainteviction/taint_eviction.go). So do those of a node that is not Ready, which
+/// every pod tolerates for five minutes by the defaults of admission.
 pub(super) fn removed_by<'t>(
     taints: &'t [Taint],
     tolerations: &[Toleration],
 ) -> Option<(&'t Taint, SignedDuration)> {
-    let limited = taints
-        .iter()
-        .filter(|t| t.effect == Effect::NoExecute && !ABSENT.contains(&t.key.as_str()))
-        .filter_map(|t| {
-            let by = tolerations.iter().find(|by| covers(by, t))?;
-            Some((t, SignedDuration::from_secs(by.seconds?.max(0))))
-        });
+    let limited = taints.iter().filter(|t| t.effect == Effect::NoExecute).filter_map(|t| {
+        let by = tolerations.iter().find(|by| covers(by, t))?;
+        Some((t, SignedDuration::from_secs(by.seconds?.max(0))))
+    });
     limited.min_by_key(|(_, after)| *after)
 }
 
@@ -136,7 +133,8 @@ mod tests {
             found.map(|(taint, after)| (taint.key.as_str(), after.as_secs()))
         };
         assert_eq!(removed(&[by(None, None)]), None);
-        assert_eq!(removed(&[by(Some(ABSENT[1]), Some(300)), by(None, None)]), None);
+        let default = [by(Some(ABSENT[1]), Some(300)), by(None, None)];
+        assert_eq!(removed(&default), Some((ABSENT[1], 300)));
         let both = [by(Some("a"), Some(60)), by(Some("b"), Some(-5))];
         assert_eq!(removed(&both), Some(("b", 0)));
         assert_eq!(removed(&both[..1]), Some(("a", 60)));
