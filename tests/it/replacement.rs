@@ -528,19 +528,22 @@ fn a_pod_that_does_not_serve_may_still_leave() {
 #[test]
 fn a_stateful_set_that_waits_for_a_lower_ordinal_creates_nothing() {
     let answer = |first: &str, kind: &str| {
+        let set = if kind.contains("owner=") { "" } else { "owner=StatefulSet" };
         life(&format!(
             "
             lacking StatefulSet
             node n1
-              db cpu=300m owner=StatefulSet {kind} {first}
+              db cpu=300m {set} {kind} {first}
             node n2
-              db*3 cpu=300m owner=StatefulSet {kind}
+              db*3 cpu=300m {set} {kind}
             node n3
             "
         ))
     };
     let waits = "its StatefulSet starts pods in order, and db-1 is not Ready";
     assert!(answer("unready", "no-object").contains(waits));
+    // That of OpenKruise numbers and orders its pods in the same way.
+    assert!(answer("unready", "owner=apps.kruise.io/StatefulSet").contains(waits));
     assert!(answer("terminating", "ordered").contains(waits));
     assert!(!answer("", "ordered").contains(waits));
 }

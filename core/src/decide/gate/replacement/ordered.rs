@@ -3,7 +3,8 @@
 //! With `podManagementPolicy: OrderedReady`, the default, the controller creates no pod while one
 //! of a lower ordinal is missing, terminating, not Ready, or Ready for less than `minReadySeconds`
 //! (`updateStatefulSet` and `isRunningAndAvailable` in
-//! kubernetes/pkg/controller/statefulset/stateful_set_control.go).
+//! kubernetes/pkg/controller/statefulset/stateful_set_control.go). OpenKruise's StatefulSet of the
+//! group `apps.kruise.io` does the same.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -17,7 +18,7 @@ use super::controller::ordinal;
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    let controller = pod.controller().filter(|owner| owner.is("apps", "StatefulSet"));
+    let controller = pod.controller().filter(|owner| owner.kind == "StatefulSet");
     let Some(controller) = controller else {
         return Ok(());
     };
