@@ -61,8 +61,25 @@ fn a_controller_that_is_deleted_or_fails_or_has_enough_pods_replaces_nothing() {
          cannot create pods",
     );
     stays("wanted=3", "its ReplicaSet web creates no replacement: it wants 3 and has 4");
+    stays(
+        "owner=StatefulSet ordered wanted=0",
+        "its StatefulSet web creates no replacement: it wants 0",
+    );
     stays("wanted=0", "it wants 0 and has 4");
     moves("wanted=4", "");
+}
+
+#[test]
+fn a_deployment_with_a_replica_set_that_fails_replaces_nothing() {
+    let newer = "web cpu=300m revision=b owner-fails";
+    let plan = |namespace: &str| {
+        let lines = format!("node n0 cordoned\n {newer} namespace={namespace}");
+        text(&hot(&lines, "memory=256Mi").plan(EVEN))
+    };
+    let why = "keep web-2 on n1: its Deployment web creates no replacement: its condition \
+               ReplicaFailure";
+    assert!(plan("default").starts_with(why), "{}", plan("default"));
+    assert!(plan("other").contains("move web-"), "{}", plan("other"));
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub(super) struct Tables {
     uncounted: OnceCell<Vec<Vec<PodId>>>,
     starting_nothing: OnceCell<BTreeSet<NodeId>>,
     refused: OnceCell<RefusedPods>,
+    failing_above: OnceCell<BTreeSet<(String, Owner)>>,
     ledger_size: OnceCell<LedgerSize>,
     /// For each strategy and pod.
     permitted: OnceCell<Vec<Vec<OnceCell<bool>>>>,
@@ -58,6 +59,15 @@ impl Projection<'_> {
     pub fn refused_at(&self, node: NodeId, workload: WorkloadId) -> Option<&str> {
         let refused = self.tables.refused.get_or_init(|| refused(self.world));
         refused.get(&(node, workload)).map(String::as_str)
+    }
+
+    /// Returns whether any controller of this one, such as any ReplicaSet of a Deployment, cannot
+    /// create pods.
+    pub fn fails_below(&self, namespace: &str, above: &Owner) -> bool {
+        let failing = || self.world.snapshot.failing_above().collect();
+        let failing = self.tables.failing_above.get_or_init(failing);
+        // Nearly always there is none.
+        !failing.is_empty() && failing.contains(&(namespace.to_owned(), above.clone()))
     }
 
     /// Returns whether a strategy may evict a pod, as far as that does not depend on moves.

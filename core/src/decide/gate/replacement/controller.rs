@@ -9,6 +9,9 @@
 //! one, creates nothing either (`syncReplicaSet` in kubernetes/pkg/controller/replicaset, `syncJob`
 //! in kubernetes/pkg/controller/job). A ReplicaSet or ReplicationController whose pods the
 //! API server refuses does not either: its condition `ReplicaFailure` lasts until one is created.
+//! A quota or a webhook that refuses the pods of one ReplicaSet mostly refuses those of the other
+//! ones of its Deployment, which has the condition too (`syncRolloutStatus` in
+//! kubernetes/pkg/controller/deployment/progress.go).
 //! A StatefulSet creates every pod of its ordinals, and deletes all others (`updateStatefulSet` in
 //! kubernetes/pkg/controller/statefulset/stateful_set_control.go sorts them into `condemned`).
 
@@ -61,10 +64,16 @@ fn replaces(
     if facts.fails {
         return Err(refusal(NoReplacementCause::Failing));
     }
+    let pod = draft.world.snapshot.pod(candidate.pod);
+    let failing = |above: &&Owner| draft.fails_below(&pod.namespace, above);
+    if let Some(above) = facts.above.as_ref().filter(failing) {
+        let (owner, cause) = (named(above), NoReplacementCause::Failing);
+        return Err(Replacement::NoReplacement { owner, cause });
+    }
     let Some(wanted) = facts.wanted else {
         return Ok(());
     };
-    let ordinal = ordinal(draft.world.snapshot.pod(candidate.pod), &controller.name);
+    let ordinal = ordinal(pod, &controller.name).filter(|_| wanted > 0);
     let Some((numbering, ordinal)) = facts.numbering.as_deref().zip(ordinal) else {
         let have = draft.index().controlled(candidate.pod);
         let enough = || refusal(NoReplacementCause::Enough { wanted, have });
