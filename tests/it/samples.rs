@@ -169,6 +169,19 @@ fn a_sample_that_lacks_a_running_container_does_not_measure_its_pod() {
     assert!(!whole.moves.is_empty(), "{}", text(&whole));
 }
 
+/// As an object without its status has it, and a pod whose sidecar alone runs.
+#[test]
+fn a_sample_of_a_pod_that_does_not_run_yet_does_not_measure_it() {
+    let mut all = vec![node("n1"), node("n2"), uses("n1", "3400m"), uses("n2", "100m")];
+    for name in ["web-0", "web-1"] {
+        let mut pod = simple(name);
+        pod["status"] = json!(null);
+        all.extend([pod, pod_uses(name, &["main"], "300m")]);
+    }
+    let why = "its usage is unknown: by its status, it does not run, or not for long";
+    assert_eq!(kept(&plan(&all)), [why]);
+}
+
 #[test]
 fn another_container_does_not_stand_in_for_the_one_that_runs() {
     let spec = json!([{"name": "main"}, {"name": "worker"}]);

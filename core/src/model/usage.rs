@@ -292,7 +292,8 @@ impl Usage {
         match self.pods.get(id.0) {
             Some(PodUsage::Known(_) | PodUsage::Estimated(_)) => None,
             Some(PodUsage::Unknown(why, _)) => Some(why.clone()),
-            Some(PodUsage::Assumed(_)) | None => Some(Unmeasured::Missing),
+            Some(PodUsage::Assumed(_)) => Some(Unmeasured::Starting),
+            None => Some(Unmeasured::Missing),
         }
     }
 }

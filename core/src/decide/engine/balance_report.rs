@@ -123,6 +123,7 @@ fn latest(draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> Option<Ratio
         None | Some(Unmeasured::Few { .. }) => {}
         Some(
             Unmeasured::Missing
+            | Unmeasured::Starting
             | Unmeasured::Stale(_)
             | Unmeasured::Future(_)
             | Unmeasured::Flawed(_),

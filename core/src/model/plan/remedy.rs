@@ -18,6 +18,7 @@ pub(super) fn unmeasured(why: &Unmeasured) -> String {
         Unmeasured::Missing => {
             "make the usage source report it (see `usage` in the policy)".to_owned()
         }
+        Unmeasured::Starting => "wait until it has run for a few minutes".to_owned(),
         Unmeasured::Stale(_) => "wait for a fresh sample, or raise `usage.staleAfter`".to_owned(),
         Unmeasured::Future(_) => "synchronise the clocks".to_owned(),
         Unmeasured::Flawed(flaw) => flaw_remedy(flaw),

@@ -10,6 +10,8 @@ use jiff::SignedDuration;
 pub enum Unmeasured {
     /// The source has no sample.
     Missing,
+    /// The pod does not run yet, or not for long, so it has no samples that say what it uses.
+    Starting,
     /// The latest sample is this old.
     Stale(SignedDuration),
     /// The latest sample is this far ahead of our clock.
@@ -50,6 +52,7 @@ impl Unmeasured {
     pub const fn kind(&self) -> &'static str {
         match self {
             Unmeasured::Missing => "missing",
+            Unmeasured::Starting => "starting",
             Unmeasured::Stale(_) => "stale",
             Unmeasured::Future(_) => "future",
             Unmeasured::Few { .. } => Unmeasured::FEW,
@@ -65,6 +68,7 @@ impl fmt::Display for Unmeasured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unmeasured::Missing => f.write_str("no samples"),
+            Unmeasured::Starting => f.write_str("by its status, it does not run, or not for long"),
             Unmeasured::Stale(age) => write!(f, "the latest sample is {:#} old", whole(*age)),
             Unmeasured::Future(lead) => {
                 let lead = whole(*lead);
