@@ -317,6 +317,16 @@ fn no_setting_overrides_the_protection_of_mirror_static_and_terminating_pods() {
 #[test]
 fn the_policy_may_protect_more() {
     refused("claim", "evictable: {protect: [persistentVolumes]}", "persistent-volume");
+    let fast = "evictable: {protect: [persistentVolumes], protectedStorageClasses: [fast]}";
+    // A claim without a class, or with the empty one, may have a volume of any class.
+    for (class, code) in [
+        ("fast", "persistent-volume"),
+        ("?", "persistent-volume"),
+        ("-", "persistent-volume"),
+        ("slow", "unusable-claim"),
+    ] {
+        refused(&format!("unbound={class}"), fast, code);
+    }
     refused("", "evictable: {protect: [withoutBudget]}", "no-budget");
     refused("priority=10", "evictable: {priorityBelow: 10}", "priority");
     moved("priority=9", "evictable: {priorityBelow: 10}");

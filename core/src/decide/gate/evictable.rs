@@ -207,8 +207,9 @@ fn protecting_claim(pod: &Pod, classes: &StorageClasses, snapshot: &Snapshot) ->
         StorageClasses::Any => true,
         StorageClasses::Named(names) => {
             let claim = snapshot.claims.get(&(pod.namespace.clone(), (*claim).clone()));
-            // A claim that is missing or has no class may be of any class.
-            claim.and_then(|c| c.class.as_ref()).is_none_or(|class| names.contains(class))
+            // A claim that is missing or has no class may be of any class. The empty one is none.
+            let class = claim.and_then(|c| c.class.as_ref()).filter(|class| !class.is_empty());
+            class.is_none_or(|class| names.contains(class))
         }
     });
     protecting.cloned()
