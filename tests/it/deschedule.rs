@@ -485,6 +485,23 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
     assert_eq!(moved(finished, rule()), "");
 }
 
+/// The API server refuses the eviction, also of a finished pod.
+#[test]
+fn in_a_namespace_that_is_being_deleted_pods_stay() {
+    let cluster = "
+        namespace default deleting
+        node n1
+          web restarts=200
+          web restarts=200 phase=Failed
+        node n2
+    ";
+    for policy in [only(RESTARTS), only(RESTARTS).exactly()] {
+        let plan = Cluster::parse(cluster).plan_by(policy);
+        let codes: Vec<&str> = plan.kept.iter().map(|kept| kept.refusal.code()).collect();
+        assert_eq!(codes, ["namespace-deleted"; 2], "{}", text(&plan));
+    }
+}
+
 #[test]
 fn in_exact_mode_a_pod_that_another_strategy_evicts_is_still_a_neighbour() {
     let policy = only(&format!("{PENDING}, {APART}"));

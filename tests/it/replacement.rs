@@ -91,7 +91,7 @@ fn a_namespace_that_is_being_deleted_takes_no_new_pods() {
     assert!(plan("").starts_with("move web-1"), "{}", plan(""));
     let stays = plan("deleting");
     let why = "keep web-1 on n1: its namespace default is being deleted, so the API server would \
-               refuse its replacement";
+               refuse its eviction";
     assert!(stays.starts_with(why), "{stays}");
 }
 

@@ -14,13 +14,13 @@ use super::evictable::{
     resource_claims, selected,
 };
 use super::replicas::enough;
-use super::{Checks, cooldown, disruption};
+use super::{Checks, ReplacementRule, cooldown, disruption};
 
 /// Descheduler asks for no replacement, asks nothing again, makes no forecast, and has no memory
-/// between cycles. Its evictions are recorded nevertheless.
+/// between cycles. Its evictions are recorded nevertheless, and the API server may refuse them.
 pub(super) static CHECKS: Checks = Checks {
     evictable,
-    replacement: |_, _, _| Ok(()),
+    replacement: ReplacementRule::check_eviction,
     replicas,
     disruption: disruption::admit,
     again: |_, _| Ok(()),

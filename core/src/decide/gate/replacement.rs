@@ -37,13 +37,15 @@ pub struct ReplacementRule {
     overridable: bool,
     /// Whether the answer depends on the moves of the draft.
     counts_moves: bool,
+    /// Whether it is about the eviction as well: asked about finished pods and in the exact mode.
+    of_eviction: bool,
     ask: fn(&Candidate, &Draft<'_>) -> Result<(), Replacement>,
 }
 
 /// All rules, in the order in which they decide.
 pub const RULES: [ReplacementRule; 13] = [
     rule("controller", "a controller creates a replacement", controller::admit),
-    rule("namespace", "its namespace is not being deleted", namespace::admit),
+    rule("namespace", "its namespace is not being deleted", namespace::admit).of_eviction(),
     rule("completion", "its work does not end, or belongs to a Job", completion::admit)
         .overridable(),
     rule("job", "its Job survives the eviction", job::admit).overridable().counting_moves(),
@@ -65,7 +67,14 @@ const fn rule(
     question: &'static str,
     ask: fn(&Candidate, &Draft<'_>) -> Result<(), Replacement>,
 ) -> ReplacementRule {
-    ReplacementRule { name, question, overridable: false, counts_moves: false, ask }
+    ReplacementRule {
+        name,
+        question,
+        overridable: false,
+        counts_moves: false,
+        of_eviction: false,
+        ask,
+    }
 }
 
 impl ReplacementRule {
@@ -77,19 +86,32 @@ impl ReplacementRule {
         ReplacementRule { counts_moves: true, ..self }
     }
 
+    const fn of_eviction(self) -> Self {
+        ReplacementRule { of_eviction: true, ..self }
+    }
+
     /// Asks this rule only.
     pub fn ask(&self, candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
         (checks(draft).replacement)(self, candidate, draft)
     }
 
-    /// Asks this rule in the native mode. A finished pod needs no replacement.
+    /// Asks this rule in the native mode. A finished pod needs no replacement, only its eviction.
     pub(super) fn check(&self, candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
         let pod = draft.world.snapshot.pod(candidate.pod);
         let overridden = self.overridable && pod.annotations.asks_for_eviction();
-        if pod.finished() || overridden {
+        if pod.finished() && !self.of_eviction || overridden {
             return Ok(());
         }
         Ok((self.ask)(candidate, draft)?)
+    }
+
+    /// Asks this rule in the exact mode, which checks no replacement.
+    pub(super) fn check_eviction(
+        &self,
+        candidate: &Candidate,
+        draft: &Draft<'_>,
+    ) -> Result<(), Refusal> {
+        if self.of_eviction { self.check(candidate, draft) } else { Ok(()) }
     }
 }
 

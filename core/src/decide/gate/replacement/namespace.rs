@@ -1,7 +1,8 @@
-//! The API server accepts new pods in the namespace of the pod.
+//! The API server accepts new pods and evictions in the namespace of the pod.
 //!
 //! The admission plugin NamespaceLifecycle refuses every new object in a namespace that is being
-//! deleted (`Admit` in k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go).
+//! deleted, also an Eviction
+//! (`Admit` in k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go).
 //! The namespace has a deletionTimestamp then (`Delete` in
 //! kubernetes/pkg/registry/core/namespace/storage).
 

@@ -22,8 +22,8 @@ pub enum Replacement {
         /// The reason.
         cause: NoReplacementCause,
     },
-    /// The namespace of the pod is being deleted, and the API server refuses new pods in it.
-    #[error("its namespace {0} is being deleted, so the API server would refuse its replacement")]
+    /// The namespace of the pod is being deleted, and the API server refuses new objects in it.
+    #[error("its namespace {0} is being deleted, so the API server would refuse its eviction")]
     NamespaceDeleted(String),
     /// The pod does work that ends, and its controller may not start it again.
     #[error("it runs to completion, and its {0} may lose its work or fail without it")]
