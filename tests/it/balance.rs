@@ -431,6 +431,10 @@ mod packing {
 mod as_descheduler {
     use super::*;
 
+    fn moved(plan: &Plan) -> Vec<&str> {
+        plan.moves.iter().map(|m| m.pod.as_str()).collect()
+    }
+
     #[test]
     fn a_ratio_equal_to_a_threshold_or_target_does_not_exceed_it() {
         let cluster = |a: &str, b: &str| {
@@ -456,6 +460,13 @@ mod as_descheduler {
             text(&plan),
             @"move c-1 from n1 to ?: node requests: cpu 69% is above its target of 50%"
         );
+    }
+
+    #[test]
+    fn of_equally_important_pods_each_workload_gives_its_share() {
+        let cluster = "node n1 cpu=10\n a*6 cpu=1\n b*3 cpu=1 age=1m\nnode n2 cpu=10";
+        let plan = Cluster::parse(cluster).plan_by(even(LOW));
+        assert_eq!(moved(&plan), ["a-1", "b-1", "a-2", "a-3"]);
     }
 
     #[test]
@@ -495,7 +506,7 @@ mod as_descheduler {
     fn terminating_pods_count_as_load_and_never_move() {
         let plan =
             Cluster::parse("node n1\n a*2 cpu=2 terminating\n b cpu=1\nnode n2").plan_by(even(LOW));
-        assert_eq!(plan.moves.iter().map(|m| m.pod.as_str()).collect::<Vec<_>>(), ["b-1"]);
+        assert_eq!(moved(&plan), ["b-1"]);
     }
 
     #[test]

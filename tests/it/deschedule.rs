@@ -485,6 +485,14 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
     assert_eq!(moved(finished, rule()), "");
 }
 
+#[test]
+fn a_limit_takes_its_share_of_each_workload_of_a_node() {
+    let cluster = "node n1\n a*6 restarts=200\n b*3 restarts=200\nnode n2";
+    for policy in [only(RESTARTS), only(RESTARTS).exactly()] {
+        assert_eq!(moved(cluster, policy), "a-1 b-1 a-2 a-3 b-2 a-4 a-5 b-3 a-6");
+    }
+}
+
 /// The API server refuses the eviction, also of a finished pod.
 #[test]
 fn in_a_namespace_that_is_being_deleted_pods_stay() {
@@ -652,8 +660,8 @@ fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
     keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
     ");
     insta::assert_snapshot!(said(cluster, policy.exactly()), @r"
-    move forced-1 from n1 to ?: restarted 200 times, and the limit is 100
     move web-1 from n1 to ?: restarted 200 times, and the limit is 100
+    move forced-1 from n1 to ?: restarted 200 times, and the limit is 100
     move web-2 from n1 to ?: restarted 200 times, and the limit is 100
     keep kept-1 on n1: its annotation descheduler.alpha.kubernetes.io/evict forbids it
     keep mirror-1 on n1: mirror pod: the kubelet would recreate it

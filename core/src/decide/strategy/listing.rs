@@ -1,13 +1,13 @@
 //! The pods and nodes that a strategy looks at.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::decide::draft::{DestinationLimits, Draft};
 use crate::decide::targets::{absent, unfit};
 use crate::model::plan::{Class, NoGain, NotSelected};
 use crate::model::snapshot::facts::{Container, Role};
-use crate::model::snapshot::{NodeId, Pod, PodId, WorkloadId};
+use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::{Basis, Scope};
 
 /// The Ready nodes that the policy selects, cordoned ones included.
@@ -86,26 +86,39 @@ pub(super) fn with_terms<'w>(
     }
 }
 
-/// The pods in scope: node by node, and on each node the workloads in turn.
-///
-/// The turns keep a limit that cuts the list short from falling on one workload alone.
+/// The pods in scope: node by node, and on each node the workloads [in proportion](in_proportion).
 pub(super) fn pods(draft: &Draft<'_>, scope: &Scope) -> Vec<PodId> {
     let snapshot = draft.world.snapshot;
-    let in_scope = |pod| Some((in_scope(draft, scope, pod).ok()?, pod));
-    let by_node: BTreeSet<(NodeId, PodId)> = snapshot.pod_ids().filter_map(in_scope).collect();
-    let mut seen: BTreeMap<(NodeId, WorkloadId), usize> = BTreeMap::new();
-    let mut in_turn = Vec::new();
-    for (node, pod) in by_node {
-        let mut turn = 0;
-        if let Some(workload) = snapshot.pod(pod).workload {
-            let count = seen.entry((node, workload)).or_default();
-            turn = *count;
-            *count += 1;
-        }
-        in_turn.push((node, turn, pod));
+    let nodes = snapshot.pod_ids().filter_map(|pod| Some((in_scope(draft, scope, pod).ok()?, pod)));
+    in_proportion(snapshot, nodes)
+}
+
+/// Sorts pods by their keys. Among pods with equal keys, each workload is spread evenly over the
+/// whole list.
+///
+/// So a limit that cuts the list short takes about the same share of each workload. Descheduler
+/// leaves the order of such pods to chance, which does the same on average.
+pub(super) fn in_proportion<K: Ord>(
+    snapshot: &Snapshot,
+    pods: impl Iterator<Item = (K, PodId)>,
+) -> Vec<PodId> {
+    let mut by_key: BTreeMap<K, BTreeMap<Option<WorkloadId>, Vec<PodId>>> = BTreeMap::new();
+    for (key, pod) in pods {
+        let workloads = by_key.entry(key).or_default();
+        workloads.entry(snapshot.pod(pod).workload).or_default().push(pod);
     }
-    in_turn.sort_unstable();
-    in_turn.into_iter().map(|(_, _, pod)| pod).collect()
+    by_key.into_values().flat_map(|workloads| spread(workloads.into_values())).collect()
+}
+
+/// Spreads each group of pods evenly. The pod at position i of n has the place (i + ½) / n.
+fn spread(groups: impl Iterator<Item = Vec<PodId>>) -> impl Iterator<Item = PodId> {
+    let places = groups.flat_map(|pods| {
+        let count = pods.len();
+        pods.into_iter().enumerate().map(move |(i, pod)| (2 * i + 1, count, pod))
+    });
+    let mut places: Vec<(usize, usize, PodId)> = places.collect();
+    places.sort_unstable_by(|(a, n, pod), (b, m, other)| (a * m, pod).cmp(&(b * n, other)));
+    places.into_iter().map(|(_, _, pod)| pod)
 }
 
 impl Scope {

@@ -36,7 +36,7 @@ pub(super) trait JudgePod: Debug {
 
     /// Puts the selected pods into the order in which the gates are asked.
     ///
-    /// They come node by node, and on each node the workloads in turn.
+    /// They come node by node, and on each node the workloads in proportion.
     fn sort(&self, _draft: &Draft<'_>, _selected: &mut Vec<(PodId, Selected)>) {}
 }
 

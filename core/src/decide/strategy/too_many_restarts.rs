@@ -35,7 +35,7 @@ impl JudgePod for TooManyRestarts {
     fn sort(&self, draft: &Draft<'_>, selected: &mut Vec<(PodId, Selected)>) {
         selected.sort_by_cached_key(|(id, _)| {
             let pod = draft.world.snapshot.pod(*id);
-            (pod.node, Reverse(self.restarts(pod)), *id)
+            (pod.node, Reverse(self.restarts(pod)))
         });
     }
 }

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::scheduler;
-use crate::decide::strategy::importance::eviction_order;
+use crate::decide::strategy::importance::importance;
+use crate::decide::strategy::listing::in_proportion;
 use crate::decide::targets::unfit;
 use crate::model::plan::{Class, Idle, Misfit, Reason, Refusal, Replacement, Stop};
 use crate::model::snapshot::facts::NodeClosure;
@@ -234,8 +235,7 @@ impl<'w> ExactUtilizationRun<'w> {
                 None => pods.push(pod),
             }
         }
-        pods.sort_by_key(|p| (eviction_order(snapshot.pod(*p)), *p));
-        pods
+        in_proportion(snapshot, pods.into_iter().map(|p| (importance(snapshot.pod(p)), p)))
     }
 }
 
