@@ -525,6 +525,8 @@ mod as_descheduler {
         assert_eq!(codes(&plan), ["unmeasured"]);
         assert_eq!(plan.nodes[2].class.code(), "unknown");
         assert_eq!(actual(cluster, "nvidia.com/gpu").notes[0].why.code(), "unmeasurable");
+        let starting = "node n1\n a cpu=100m uses=6 phase=Pending\nnode n2";
+        assert_eq!(moved(&actual(starting, "memory")), ["a-1"]);
     }
 
     #[test]

@@ -273,7 +273,7 @@ impl History {
         let series = self.series(snapshot);
         let own = snapshot.pods.iter().zip(&series);
         let known: Vec<Result<Measure, Unmeasured>> =
-            own.map(|(pod, own)| self.known_pod(own.filter(|_| !is_creating(pod)), now)).collect();
+            own.map(|(pod, own)| self.known_pod(own.filter(|_| self.counts(pod)), now)).collect();
         // Measured pods first, because new pods get the typical usage of their siblings.
         let typical = typical::by_workload(snapshot, &known);
         let pods = snapshot.pods.iter().zip(known).zip(&series);
@@ -288,6 +288,11 @@ impl History {
         let mut usage = Usage { nodes, pods, deviations, readings, collected, ..Usage::default() };
         self.expect(snapshot, &mut usage, &series, &beside, now);
         usage
+    }
+
+    /// Returns true if the samples of the pod say something about its usage.
+    fn counts(&self, pod: &Pod) -> bool {
+        self.rules.every_sample || !is_creating(pod)
     }
 
     fn known_pod(&self, series: Option<&PodSeries>, now: Timestamp) -> Result<Measure, Unmeasured> {
