@@ -162,6 +162,22 @@ fn a_jump_of_a_minute_moves_nothing() {
 }
 
 #[test]
+fn a_pod_that_needs_much_cpu_to_start_moves_nothing() {
+    // It starts after 100 minutes on a node at 48 %, with 1500m for two minutes and 150m after.
+    let starting = "{bursts: {base: 1500m, peak: 150m, every: 102m, for: 10h}}";
+    let text = format!(
+        "name: start\nabout: A pod starts\nduration: 3h\n\
+         nodes: [{{name: n, count: 3, cpu: 4, memory: 16Gi}}]\nworkloads:\n\
+         - {{name: web, replicas: 16, on: [n1], requests: {{cpu: 100m}}, usage: {{cpu: 120m}}}}\n\
+         - {{name: jvm, from: 100m, on: [n1], requests: {{cpu: 100m}}, usage: {{cpu: {starting}}}}}"
+    );
+    let scenario = Scenario::parse("start.yaml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let (evictions, minutes) = play(&scenario, "1m");
+    assert!(minutes >= 1, "{minutes}");
+    assert_eq!(evictions, 0);
+}
+
+#[test]
 fn a_step_that_stays_below_the_target_moves_nothing() {
     // From 35 % to 55 % of the node after an hour.
     let step = ["{bursts: {base: 170m, peak: 370m, every: 1h, for: 1h}}", "36m", "200Mi"];

@@ -12,7 +12,6 @@ use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::{Node, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::UsagePolicy;
 
-use super::rhythm::VacantRhythms;
 use super::{Hindsight, Measure, PodUsage, Readings, Sample, Unmeasured, Usage};
 
 mod alignment;
@@ -29,6 +28,7 @@ mod totals;
 mod trend;
 mod node_usage;
 mod typical;
+mod vacant;
 mod window;
 
 pub use samples::PodSamples;
@@ -38,6 +38,7 @@ use changes::PodSeriesChanges;
 use node_usage::with_pods;
 use plausible::{Plausibility, is_of};
 use series::{NodeSeries, PodSeries};
+use vacant::{Departed, Vacancies};
 
 /// The samples of the last window by node and by pod.
 #[derive(Clone, Debug)]
@@ -48,8 +49,8 @@ pub struct History {
     pods: Vec<PodSeries>,
     /// Whether one reading counts as a whole window.
     steady: bool,
-    /// The rhythms of pods that have left.
-    vacant: VacantRhythms,
+    /// Pods that have left and have not been replaced yet.
+    vacant: Vacancies,
     hindsight: Hindsight,
 }
 
@@ -61,7 +62,7 @@ impl History {
             nodes: BTreeMap::new(),
             pods: Vec::new(),
             steady: false,
-            vacant: VacantRhythms::default(),
+            vacant: Vacancies::default(),
             hindsight: Hindsight::default(),
         }
     }
@@ -127,12 +128,13 @@ impl History {
             };
             series.flaw = flaw.cloned().map(Box::new);
             if let Some((node, sample)) = found {
-                if self.rules.ahead.is_some() {
-                    series.learn(&mut self.vacant);
-                }
                 let node = &snapshot.node(node).name;
-                if let Some(ended) = series.take(pod, node, sample, &self.rules) {
-                    self.hindsight.add(ended);
+                if series.take(pod, node, sample, &self.rules) {
+                    series.go_on(&mut self.vacant, now);
+                    let new = is_new(pod, now, &self.rules);
+                    if let Some(ended) = series.learn(sample, &self.rules, new) {
+                        self.hindsight.add(ended);
+                    }
                 }
             }
             newest[position] = series.samples.span().map(|(_, newest)| newest);
@@ -144,9 +146,7 @@ impl History {
                 // Samples that began before now may still include the departed pod.
                 node.left = node.left.max(Some(now));
             }
-            if let Some(rhythm) = series.rhythm {
-                self.vacant.keep(&series.pod, rhythm, now);
-            }
+            self.vacant.keep(&series.pod, Departed { left: now, rhythm: series.rhythm });
         }
         // Mostly all nodes stay, and both are sorted by name.
         let names = snapshot.nodes.iter().map(|node| &node.name);
@@ -239,7 +239,7 @@ impl History {
     /// that the source never measured is always part of the remainder, and one that does not run
     /// yet is part of nothing.
     fn should_have_sample(&self, pod: &Pod, newest: Option<Timestamp>, now: Timestamp) -> bool {
-        pod.stays() && (self.too_new(pod, now) || newest.is_some())
+        pod.stays() && (is_new(pod, now, &self.rules) || newest.is_some())
     }
 
     /// Returns true if the pod was measured once, and not since long before this sample of its
@@ -252,7 +252,7 @@ impl History {
         now: Timestamp,
     ) -> bool {
         let is_old = |newest| sample.duration_since(newest) > self.rules.stale_after;
-        newest.is_some_and(is_old) && pod.stays() && !self.too_new(pod, now)
+        newest.is_some_and(is_old) && pod.stays() && !is_new(pod, now, &self.rules)
     }
 
     fn prune(&mut self, now: Timestamp) {
@@ -272,8 +272,9 @@ impl History {
     pub fn usage(&self, snapshot: &Snapshot, now: Timestamp) -> Usage {
         let series = self.series(snapshot);
         let own = snapshot.pods.iter().zip(&series);
-        let known: Vec<Result<Measure, Unmeasured>> =
-            own.map(|(pod, own)| self.known_pod(own.filter(|_| self.counts(pod)), now)).collect();
+        let known =
+            own.map(|(pod, own)| self.known_pod(own.filter(|own| self.counts(pod, own, now)), now));
+        let known: Vec<Result<Measure, Unmeasured>> = known.collect();
         // Measured pods first, because new pods get the typical usage of their siblings.
         let typical = typical::by_workload(snapshot, &known);
         let pods = snapshot.pods.iter().zip(known).zip(&series);
@@ -291,8 +292,8 @@ impl History {
     }
 
     /// Returns true if the samples of the pod say something about its usage.
-    fn counts(&self, pod: &Pod) -> bool {
-        self.rules.every_sample || !is_creating(pod)
+    fn counts(&self, pod: &Pod, own: &PodSeries, now: Timestamp) -> bool {
+        self.rules.every_sample || !(is_creating(pod) || self.is_starting(pod, own, now))
     }
 
     fn known_pod(&self, series: Option<&PodSeries>, now: Timestamp) -> Result<Measure, Unmeasured> {
@@ -317,9 +318,10 @@ impl History {
             Err(why) => why,
         };
         let is_counted = own.is_none() && self.is_in_node_samples(snapshot, pod);
+        let own = own.filter(|own| !self.is_starting(pod, own, now));
         let own = own.map(|s| self.smooth_pod(&s.samples));
         let creating = is_creating(pod);
-        if (is_counted || !self.too_new(pod, now)) && !creating {
+        if (is_counted || !is_new(pod, now, &self.rules)) && !creating {
             let own = own.filter(|_| !self.is_in_remainder(snapshot, pod));
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }
@@ -328,7 +330,7 @@ impl History {
         let sibling = pod.workload.and_then(|w| typical.get(&w).copied());
         let request = Measure::from_all(&pod.requests);
         // One whose init container or sidecar is measured has more to start.
-        let starts_slowly = creating && (own.is_some() || !self.too_new(pod, now));
+        let starts_slowly = creating && (own.is_some() || !is_new(pod, now, &self.rules));
         match sibling.or(own) {
             // A pod that takes long to start may be unlike its siblings.
             Some(guess) if starts_slowly => PodUsage::Assumed(guess.max(request)),
@@ -344,12 +346,11 @@ impl History {
         series.is_some_and(|series| series.lost.contains(&name_of(pod)))
     }
 
-    /// Returns true if the pod has run for less than a whole window, counted from the start of its
-    /// containers if that is known. The kubelet may have accepted it long before.
-    fn too_new(&self, pod: &Pod, now: Timestamp) -> bool {
-        let accepted = pod.started.unwrap_or(pod.created);
-        let start = pod.running_since.map_or(accepted, |at| at.max(accepted));
-        now.duration_since(start) < self.rules.window
+    /// Returns true if the pod has just started, and nothing is known of it from before. Many
+    /// programs need much cpu to start, so what it uses now says little.
+    fn is_starting(&self, pod: &Pod, own: &PodSeries, now: Timestamp) -> bool {
+        let follows = !self.steady && self.rules.look_ahead().is_some();
+        follows && is_new(pod, now, &self.rules) && own.is_first()
     }
 
     /// Returns the newest sample of a node.
@@ -362,6 +363,14 @@ impl History {
     fn collected(&self, node: &Node) -> Option<Measure> {
         Some(self.nodes.get(&node.name)?.collected?.mean())
     }
+}
+
+/// Returns true if the pod has run for less than a whole window, counted from the start of its
+/// containers if that is known. The kubelet may have accepted it long before.
+fn is_new(pod: &Pod, now: Timestamp, rules: &UsagePolicy) -> bool {
+    let accepted = pod.started.unwrap_or(pod.created);
+    let start = pod.running_since.map_or(accepted, |at| at.max(accepted));
+    now.duration_since(start) < rules.window
 }
 
 /// Returns true if the pod is on a node and does not run yet, because its images are being pulled,

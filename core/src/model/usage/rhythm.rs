@@ -15,10 +15,6 @@ use crate::values::Amount;
 use super::compact::Compact;
 use super::hindsight::EndedHour;
 
-mod vacant;
-
-pub(super) use vacant::VacantRhythms;
-
 const HOURS: usize = 24;
 const HOUR: i64 = 3600;
 /// The weight of the newest day.
@@ -104,11 +100,6 @@ impl Rhythm {
         current.sum += cpu.as_f64();
         current.squares += cpu.as_f64() * cpu.as_f64();
         ended
-    }
-
-    /// Returns true if the pod was observed for less than an hour.
-    pub(super) fn is_new(&self) -> bool {
-        self.slots.iter().all(|slot| !slot.known)
     }
 
     /// Returns the usage that is expected in an hour that comes, given the present usage; `None` if
@@ -307,12 +298,10 @@ mod tests {
     #[test]
     fn nothing_is_expected_for_hours_that_were_never_observed() {
         let mut rhythm = Rhythm::default();
-        assert!(rhythm.is_new());
         for minutes in 0..180 {
             let at = monday() + SignedDuration::from_mins(minutes);
             rhythm.take(at, Amount::millicores(100));
         }
-        assert!(!rhythm.is_new());
         assert_eq!(expected(&rhythm, 25, 100), Some(100));
         // Hour 2 was not complete.
         assert_eq!(expected(&rhythm, 26, 100), None);

@@ -9,13 +9,14 @@ use jiff::Timestamp;
 use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::PodFacts;
 use crate::model::usage::hindsight::EndedHour;
-use crate::model::usage::rhythm::{Rhythm, VacantRhythms};
+use crate::model::usage::rhythm::Rhythm;
 use crate::model::usage::{Measure, Sample, Unmeasured};
 use crate::policy::UsagePolicy;
 
 use super::alignment::{PodName, order};
 use super::collected::CollectedAverage;
 use super::samples::PodSamples;
+use super::vacant::Vacancies;
 
 /// The samples of one node.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +58,8 @@ pub(super) struct PodSeries {
     pub(super) samples: PodSamples,
     /// The usage by hour of day, if it is learned.
     pub(super) rhythm: Option<Box<Rhythm>>,
+    /// Whether this pod replaces one that was known.
+    replaces: bool,
     /// Why a newer sample is not used.
     pub(super) flaw: Option<Box<Unmeasured>>,
 }
@@ -146,6 +149,7 @@ impl PodSeries {
             node: String::new(),
             samples: PodSamples::default(),
             rhythm: None,
+            replaces: false,
             flaw: None,
         }
     }
@@ -164,32 +168,53 @@ impl PodSeries {
         Arc::ptr_eq(&self.pod, pod.facts()) || (self.order(pod).is_eq() && self.pod.uid == pod.uid)
     }
 
-    /// Adds a sample. Returns the last hour if the pod had learned it and this sample ends it.
+    /// Adds a sample, unless it is known already: polls are more frequent than samples.
     pub(super) fn take(
         &mut self,
         pod: &Pod,
         node: &str,
         sample: Sample,
         rules: &UsagePolicy,
-    ) -> Option<EndedHour> {
+    ) -> bool {
         if self.node.is_empty() || !Arc::ptr_eq(&self.pod, pod.facts()) {
             self.pod = Arc::clone(pod.facts());
             node.clone_into(&mut self.node);
         }
-        if !self.samples.push(sample, rules.half_life()) {
-            return None;
-        }
-        if rules.look_ahead().is_some() {
-            self.samples.follow();
-        }
-        self.rhythm.as_mut()?.take(sample.at, sample.used.cpu)
+        self.samples.push(sample, rules.half_life())
     }
 
-    /// Starts to learn the usage by hour of day, from a pod that this one replaces if there is one.
-    pub(super) fn learn(&mut self, vacant: &mut VacantRhythms) {
-        if self.rhythm.as_ref().is_none_or(|rhythm| rhythm.is_new()) {
-            let inherited = vacant.take(&self.pod);
-            self.rhythm = inherited.or(self.rhythm.take()).or_else(|| Some(Box::default()));
+    /// Goes on with what is known of a pod that this one replaces, if there is one. That pod may
+    /// leave after its replacement has started.
+    pub(super) fn go_on(&mut self, vacant: &mut Vacancies, now: Timestamp) {
+        if !self.replaces
+            && let Some(departed) = vacant.take(&self.pod, now)
+        {
+            self.replaces = true;
+            self.rhythm = departed.rhythm.or(self.rhythm.take());
         }
+    }
+
+    /// Whether nothing is known of the pod, or of one that it replaces, from before its start.
+    pub(super) fn is_first(&self) -> bool {
+        !self.replaces && self.samples.course().is_none()
+    }
+
+    /// Learns from the newest sample. Returns the last hour if the pod had learned it and this
+    /// sample ends it.
+    ///
+    /// The course of a pod that is new begins once it is not.
+    pub(super) fn learn(
+        &mut self,
+        sample: Sample,
+        rules: &UsagePolicy,
+        is_new: bool,
+    ) -> Option<EndedHour> {
+        if rules.look_ahead().is_some() && !(is_new && self.is_first()) {
+            self.samples.follow();
+        }
+        if rules.ahead.is_some() {
+            self.rhythm.get_or_insert_default();
+        }
+        self.rhythm.as_mut()?.take(sample.at, sample.used.cpu)
     }
 }
