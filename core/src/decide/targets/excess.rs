@@ -113,6 +113,13 @@ impl ResourceExcess {
         load >= self.step
     }
 
+    /// Whether such an eviction is worth it: the load is no crumb beside what each of the pods that
+    /// must leave has to take along.
+    pub fn is_lowered_by(&self, load: Amount) -> bool {
+        let share = self.amount.as_f64() / whole(self.need);
+        self.is_saved_by(load) && load.as_f64() >= share * CRUMB
+    }
+
     /// The present ratio after the moves so far, if the decision is based on expected usage.
     pub fn expected(&self, projection: &Projection<'_>, node: NodeId) -> Option<Expected> {
         let usage = projection.world.usage;
@@ -139,6 +146,12 @@ impl ResourceExcess {
         self.above.distance().get() < self.variation.get() * SIGNIFICANT
     }
 }
+
+/// A pod with a smaller part of its share of the excess saves no eviction. Where the heavy pods
+/// cannot leave, a node that rises gave away twelve pods of a millicore, one after another, and
+/// stayed hot. With a twentieth to a quarter instead, the result is the same; the benchmark's rows
+/// are the same without it.
+const CRUMB: f64 = 0.1;
 
 /// Converts a number of pods.
 #[expect(clippy::cast_precision_loss, reason = "nodes have few pods")]
@@ -204,6 +217,14 @@ mod tests {
         assert_eq!(need(5, &[1, 4, 3]), (2, 1));
         assert_eq!(need(4, &[1, 4, 3]), (1, 4));
         assert_eq!(need(8, &[1, 4, 3]), (3, 1));
+    }
+
+    #[test]
+    fn a_crumb_does_not_take_the_place_of_a_heavy_pod() {
+        let excess = with_need(501, &[1, 20, 50, 500]);
+        assert_eq!((excess.need, excess.step.get()), (2, 1));
+        let is_lowered = |load| excess.is_lowered_by(Amount::new(load));
+        assert_eq!([1, 20, 50, 500].map(is_lowered), [false, false, true, true]);
     }
 
     #[test]
