@@ -24,6 +24,7 @@ pub(crate) mod watched;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
@@ -43,7 +44,6 @@ use evenkeel::simulate::trace::Trace;
 use evenkeel::values::Amount;
 use evenkeel::values::quantity;
 use evenkeel::values::selector::{Labels, Selector};
-use evenkeel::values::shared::SharedValue;
 use jiff::{SignedDuration, Timestamp};
 use proptest::test_runner::Config;
 
@@ -464,7 +464,7 @@ fn closures(words: &Words<'_>) -> Vec<NodeClosure> {
 }
 
 /// Returns the images with these names.
-fn images(names: &str) -> Vec<SharedValue<Image>> {
+fn images(names: &str) -> Vec<Arc<Image>> {
     let image = |name: &str| Image { names: vec![name.to_owned()], size: 0 }.into();
     names.split(',').map(image).collect()
 }

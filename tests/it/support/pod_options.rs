@@ -167,7 +167,7 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
         .map(|images| images.split(',').map(container).collect::<Vec<_>>())
         .unwrap_or_default()
         .into();
-    for container in pod.containers.iter_mut() {
+    for container in Arc::make_mut(&mut pod.containers) {
         container.never_pulled = words.has("never-pulls");
     }
     for (role, prefix) in [(Role::Main, ""), (Role::Init, "init-"), (Role::Ephemeral, "ephemeral-")]

@@ -6,6 +6,7 @@
 //! usage leave another node first. Only the first move of an opening is made: the next cycle knows
 //! its landing, and looks again.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -79,9 +80,12 @@ impl<'d> OpeningSearch<'_, '_, 'd> {
         }
     }
 
-    /// So many hot nodes, in each cycle other ones.
+    /// So many hot nodes, the hottest first, in each cycle other ones.
     fn hot_of_this_cycle(&self, few: usize) -> Vec<NodeId> {
-        let mut hot: Vec<NodeId> = self.run.hot.keys().copied().collect();
+        let hot = self.run.hot.iter().map(|(node, hot)| (hot.worst_distance(), *node));
+        let mut hot: Vec<(u64, NodeId)> = hot.collect();
+        hot.sort_by_key(|(distance, _)| Reverse(*distance));
+        let mut hot: Vec<NodeId> = hot.into_iter().map(|(_, node)| node).collect();
         if hot.len() > few {
             let first = self.draft.world.cycle() * few % hot.len();
             hot.rotate_left(first);
