@@ -61,7 +61,7 @@ pub(super) fn permitted(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), 
     in_namespace(pod, candidate.rules(draft.world), snapshot)?;
     let names = strategy.rule.evictable_namespaces();
     let admitted = names.is_none_or(|names| names.admit(&pod.namespace));
-    admitted.then_some(()).ok_or_else(|| Protected::Namespace(pod.namespace.clone()).into())
+    if admitted { Ok(()) } else { Err(Protected::Namespace(pod.namespace.clone()).into()) }
 }
 
 /// Whether the pod's annotation asks for its eviction, or a refusal if it forbids that.
@@ -114,7 +114,7 @@ fn in_namespace(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(),
 
 pub(super) fn selected(pod: &Pod, rules: &Evictable) -> Result<(), Protected> {
     let selected = rules.pod_selector.as_ref().is_none_or(|s| s.matches(&pod.labels));
-    selected.then_some(()).ok_or(Protected::PodSelector)
+    if selected { Ok(()) } else { Err(Protected::PodSelector) }
 }
 
 /// Refuses a pod that is not `replaced`.

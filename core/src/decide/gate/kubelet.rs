@@ -14,6 +14,7 @@
 
 use crate::decide::projection::Projection;
 use crate::model::plan::KubeletRefusal;
+use crate::model::snapshot::facts::Image;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId};
 
 /// The label of pods and nodes that names an operating system.
@@ -58,13 +59,10 @@ fn has_its_images(pod: &Pod, node: &Node) -> Result<(), KubeletRefusal> {
 
 /// A container runtime lists an image with its registry and its tag, which a pod may leave out.
 fn lists(node: &Node, image: &str) -> bool {
+    let image = Image::with_tag(image);
     let is_it = |name: &String| {
-        let name = if image.rfind(':') > image.rfind('/') {
-            name.as_str()
-        } else {
-            name.strip_suffix(":latest").unwrap_or(name)
-        };
-        name.strip_suffix(image).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        let name = Image::with_tag(name);
+        name.strip_suffix(&*image).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
     node.images.iter().flat_map(|stored| &stored.names).any(is_it)
 }

@@ -5,7 +5,7 @@
 //! 100 MiB there, and these nodes score 100 × (100 − 23) ÷ (1000 − 23) = 7.
 
 use crate::model::snapshot::NodeId;
-use crate::model::snapshot::facts::Role;
+use crate::model::snapshot::facts::{Image, Role};
 
 use super::question::Question;
 
@@ -23,8 +23,10 @@ const MOST_EACH: i64 = 1000 << 20;
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     let snapshot = question.snapshot;
     let containers = question.pod.containers.iter().filter(|c| c.role != Role::Ephemeral);
-    let images: Vec<_> =
-        containers.clone().filter_map(|c| question.index().image(&full(&c.image))).collect();
+    let images: Vec<_> = containers
+        .clone()
+        .filter_map(|c| question.index().image(&Image::with_tag(&c.image)))
+        .collect();
     if images.is_empty() {
         return None;
     }
@@ -42,12 +44,6 @@ fn points(sum: i64, most: i64) -> i64 {
     100 * (sum.clamp(LEAST, most.max(LEAST)) - LEAST) / (most - LEAST)
 }
 
-/// Adds the default tag to a name without one.
-fn full(image: &str) -> String {
-    let tag = image.rfind(':');
-    if tag > image.rfind('/') { image.to_owned() } else { format!("{image}:latest") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,7 +59,8 @@ mod tests {
 
     #[test]
     fn a_name_without_a_tag_means_the_latest() {
-        let all = ["web", "web:7", "host:5000/web", "host:5000/web:7", "web@sha256:ab"].map(full);
+        let all = ["web", "web:7", "host:5000/web", "host:5000/web:7", "web@sha256:ab"]
+            .map(Image::with_tag);
         assert_eq!(
             all,
             ["web:latest", "web:7", "host:5000/web:latest", "host:5000/web:7", "web@sha256:ab"]

@@ -131,8 +131,8 @@ impl History {
                 let node = &snapshot.node(node).name;
                 if series.take(pod, node, sample, &self.rules) {
                     series.go_on(&mut self.vacant, now);
-                    let new = is_new(pod, now, &self.rules);
-                    if let Some(ended) = series.learn(sample, &self.rules, new) {
+                    let starting = self.is_starting(pod, series, now);
+                    if let Some(ended) = series.learn(sample, &self.rules, starting) {
                         self.hindsight.add(ended);
                     }
                 }
@@ -239,7 +239,7 @@ impl History {
     /// that the source never measured is always part of the remainder, and one that does not run
     /// yet is part of nothing.
     fn should_have_sample(&self, pod: &Pod, newest: Option<Timestamp>, now: Timestamp) -> bool {
-        pod.stays() && (is_new(pod, now, &self.rules) || newest.is_some())
+        pod.stays() && (self.is_new(pod, now) || newest.is_some())
     }
 
     /// Returns true if the pod was measured once, and not since long before this sample of its
@@ -252,7 +252,7 @@ impl History {
         now: Timestamp,
     ) -> bool {
         let is_old = |newest| sample.duration_since(newest) > self.rules.stale_after;
-        newest.is_some_and(is_old) && pod.stays() && !is_new(pod, now, &self.rules)
+        newest.is_some_and(is_old) && pod.stays() && !self.is_new(pod, now)
     }
 
     fn prune(&mut self, now: Timestamp) {
@@ -321,7 +321,7 @@ impl History {
         let own = own.filter(|own| !self.is_starting(pod, own, now));
         let own = own.map(|s| self.smooth_pod(&s.samples));
         let creating = is_creating(pod);
-        if (is_counted || !is_new(pod, now, &self.rules)) && !creating {
+        if (is_counted || !self.is_new(pod, now)) && !creating {
             let own = own.filter(|_| !self.is_in_remainder(snapshot, pod));
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }
@@ -330,7 +330,7 @@ impl History {
         let sibling = pod.workload.and_then(|w| typical.get(&w).copied());
         let request = Measure::from_all(&pod.requests);
         // One whose init container or sidecar is measured has more to start.
-        let starts_slowly = creating && (own.is_some() || !is_new(pod, now, &self.rules));
+        let starts_slowly = creating && (own.is_some() || !self.is_new(pod, now));
         match sibling.or(own) {
             // A pod that takes long to start may be unlike its siblings.
             Some(guess) if starts_slowly => PodUsage::Assumed(guess.max(request)),
@@ -346,11 +346,19 @@ impl History {
         series.is_some_and(|series| series.lost.contains(&name_of(pod)))
     }
 
+    /// Returns true if the pod has run for less than a whole window, counted from the start of its
+    /// containers if that is known. The kubelet may have accepted it long before.
+    fn is_new(&self, pod: &Pod, now: Timestamp) -> bool {
+        let accepted = pod.started.unwrap_or(pod.created);
+        let start = pod.running_since.map_or(accepted, |at| at.max(accepted));
+        now.duration_since(start) < self.rules.window
+    }
+
     /// Returns true if the pod has just started, and nothing is known of it from before. Many
     /// programs need much cpu to start, so what it uses now says little.
     fn is_starting(&self, pod: &Pod, own: &PodSeries, now: Timestamp) -> bool {
         let follows = !self.steady && self.rules.look_ahead().is_some();
-        follows && is_new(pod, now, &self.rules) && own.is_first()
+        follows && own.is_first() && self.is_new(pod, now)
     }
 
     /// Returns the newest sample of a node.
@@ -363,14 +371,6 @@ impl History {
     fn collected(&self, node: &Node) -> Option<Measure> {
         Some(self.nodes.get(&node.name)?.collected?.mean())
     }
-}
-
-/// Returns true if the pod has run for less than a whole window, counted from the start of its
-/// containers if that is known. The kubelet may have accepted it long before.
-fn is_new(pod: &Pod, now: Timestamp, rules: &UsagePolicy) -> bool {
-    let accepted = pod.started.unwrap_or(pod.created);
-    let start = pod.running_since.map_or(accepted, |at| at.max(accepted));
-    now.duration_since(start) < rules.window
 }
 
 /// Returns true if the pod is on a node and does not run yet, because its images are being pulled,

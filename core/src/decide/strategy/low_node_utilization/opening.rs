@@ -82,10 +82,8 @@ impl<'d> OpeningSearch<'_, '_, 'd> {
 
     /// So many hot nodes, the hottest first, in each cycle other ones.
     fn hot_of_this_cycle(&self, few: usize) -> Vec<NodeId> {
-        let hot = self.run.hot.iter().map(|(node, hot)| (hot.worst_distance(), *node));
-        let mut hot: Vec<(u64, NodeId)> = hot.collect();
-        hot.sort_by_key(|(distance, _)| Reverse(*distance));
-        let mut hot: Vec<NodeId> = hot.into_iter().map(|(_, node)| node).collect();
+        let mut hot: Vec<NodeId> = self.run.hot.keys().copied().collect();
+        hot.sort_by_key(|node| Reverse(self.run.hot[node].worst_distance()));
         if hot.len() > few {
             let first = self.draft.world.cycle() * few % hot.len();
             hot.rotate_left(first);

@@ -44,7 +44,7 @@ impl PodRelief {
             if let Some(weight) = one.weight(draft, pod) {
                 relief.excess = relief.excess.plus(share(one.amount));
                 relief.usage = relief.usage.plus(share(weight));
-                relief.saves += u32::from(one.is_lowered_by(weight));
+                relief.saves += u32::from(one.is_saved_by(weight));
             } else {
                 relief.unknown = true;
             }

@@ -1,5 +1,6 @@
 //! Facts of pods, nodes and volumes that affect scheduling.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -45,6 +46,17 @@ pub struct Image {
     pub names: Vec<String>,
     /// The size in bytes.
     pub size: u64,
+}
+
+impl Image {
+    /// Returns the name of an image with the default tag if it has none.
+    pub fn with_tag(name: &str) -> Cow<'_, str> {
+        if name.rfind(':') > name.rfind('/') {
+            name.into()
+        } else {
+            format!("{name}:latest").into()
+        }
+    }
 }
 
 /// A preferred affinity or anti-affinity term.

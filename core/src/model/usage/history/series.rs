@@ -202,14 +202,14 @@ impl PodSeries {
     /// Learns from the newest sample. Returns the last hour if the pod had learned it and this
     /// sample ends it.
     ///
-    /// The course of a pod that is new begins once it is not.
+    /// The course of a pod begins once it is not starting any more.
     pub(super) fn learn(
         &mut self,
         sample: Sample,
         rules: &UsagePolicy,
-        is_new: bool,
+        is_starting: bool,
     ) -> Option<EndedHour> {
-        if rules.look_ahead().is_some() && !(is_new && self.is_first()) {
+        if rules.look_ahead().is_some() && !is_starting {
             self.samples.follow();
         }
         if rules.ahead.is_some() {

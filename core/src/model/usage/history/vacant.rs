@@ -60,3 +60,50 @@ fn controller(pod: &PodFacts) -> Option<Controller> {
     let (kind, name) = (owner.kind.clone(), owner.name.clone());
     Some((pod.namespace.clone(), kind, name))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::snapshot::objects::Objects;
+    use crate::model::snapshot::{Snapshot, import};
+
+    fn minute(minute: i64) -> Timestamp {
+        Timestamp::from_second(minute * 60).unwrap()
+    }
+
+    /// A pod of this ReplicaSet, created at this minute.
+    fn pod(replica_set: &str, created: i64) -> Snapshot {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "p", "creationTimestamp": minute(created),
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                    "name": replica_set, "uid": "u", "controller": true}]},
+            "spec": {"containers": []}});
+        let mut objects = Objects::default();
+        objects.apply(import::object(&pod).unwrap().unwrap());
+        Snapshot::join(&objects, [])
+    }
+
+    /// Whether a pod that was created at this minute replaces one of `web` that left after an hour.
+    fn replaces(replica_set: &str, created: i64, now: i64) -> bool {
+        let mut vacant = Vacancies::default();
+        let left = Departed { left: minute(60), rhythm: None };
+        vacant.keep(pod("web", 0).pods[0].facts(), left);
+        vacant.prune(minute(now));
+        let new = pod(replica_set, created);
+        let first = vacant.take(new.pods[0].facts(), minute(now)).is_some();
+        assert!(vacant.take(new.pods[0].facts(), minute(now)).is_none());
+        first
+    }
+
+    #[test]
+    fn a_pod_replaces_one_of_its_controller_that_left_about_when_it_was_created() {
+        assert!(replaces("web", 61, 62));
+        assert!(replaces("web", 46, 61));
+        assert!(!replaces("web", 44, 61));
+        assert!(replaces("web", 119, 120));
+        assert!(!replaces("web", 120, 121));
+        assert!(!replaces("api", 61, 62));
+    }
+}
