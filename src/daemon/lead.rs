@@ -149,7 +149,9 @@ impl ElectionCandidate {
                 warn!(holder, "lost the lead: standing by, no more evictions from this instance");
             }
             (_, Some(holder)) => info!("standing by: {holder} leads"),
-            (_, None) => info!("standing by: no known leader"),
+            // The Lease has not been read yet.
+            (None, None) => {}
+            (Some(_), None) => info!("standing by: no known leader"),
         }
     }
 }

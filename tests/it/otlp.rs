@@ -179,7 +179,7 @@ async fn log_lines_are_the_same_with_traces_and_without() {
             let exit = Program::traced(&server, url).format(format).run().await;
             logs.push(without_times(&exit.log));
         }
-        assert_eq!(logs[0].lines().count(), 9, "{}", logs[0]);
+        assert_eq!(logs[0].lines().count(), 8, "{}", logs[0]);
         assert_eq!(logs[0], logs[1]);
         assert!(!logs[1].contains("span") && !logs[1].contains("k8s."), "{}", logs[1]);
     }
