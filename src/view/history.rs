@@ -180,39 +180,31 @@ impl fmt::Display for WeekWorth {
     }
 }
 
-/// Returns the table of the weeks. The relief is that which was measured an hour later, or else
-/// that by the usage at the decision.
+/// Returns the table of the weeks: the relief by the usage at the decision, and that which was
+/// measured an hour later, if they are known.
 fn table(weeks: &[Week]) -> Table {
     let is_measured = weeks.iter().any(|week| week.worth.is_some());
     let is_known = weeks.iter().any(|week| !week.relief.is_empty());
-    let heads = [
-        "week of",
-        "evicted",
-        "helped",
-        "useless",
-        "pending",
-        "refused",
-        match (is_measured, is_known) {
-            (true, _) => "node-minutes saved",
-            (false, true) => "relief per eviction",
-            (false, false) => "",
-        },
-    ];
+    let mut heads = vec!["week of", "evicted", "helped", "useless", "pending", "refused"];
+    heads.extend(is_known.then_some("relief"));
+    heads.extend(is_measured.then_some("minutes saved"));
     let rows = weeks.iter().map(|week| {
         let relief = week.relief.iter();
         let relief = relief.map(|(resource, relief)| format!("{resource} {}", relief.mean));
         let worth = week.worth.as_ref().map(WeekWorth::to_string).unwrap_or_default();
-        vec![
+        let mut row = vec![
             week.monday.to_string(),
             week.evictions.to_string(),
             week.helped.to_string(),
             week.ineffective.to_string(),
             week.pending.to_string(),
             week.refusals.to_string(),
-            if is_measured { worth } else { relief.collect::<Vec<_>>().join(", ") },
-        ]
+        ];
+        row.extend(is_known.then(|| relief.collect::<Vec<_>>().join(", ")));
+        row.extend(is_measured.then_some(worth));
+        row
     });
-    let heads = heads.map(str::to_owned).to_vec();
+    let heads = heads.into_iter().map(str::to_owned).collect();
     let mut table = Table::new(std::iter::once(heads).chain(rows));
     for column in 1..=5 {
         table = table.right(column);

@@ -111,8 +111,8 @@ fn the_weeks_fit_a_terminal_of_80_columns() {
     let mut history = history(&[&evictions[..], &[relief_line(0, 145.0, 130.0)]].concat());
     history.lines.clear();
     assert_snapshot!(shown(&history, 80), @"
-    week of     evicted  helped  useless  pending  refused  node-minutes saved
-    2026-11-16        3       0        0        3        0  130 of 145
+    week of     evicted  helped  useless  pending  refused  relief   minutes saved
+    2026-11-16        3       0        0        3        0  cpu 12%  130 of 145
 
     week of     most moved
     2026-11-16  shop/Deployment/notifications 1, shop/Deployment/paymentgatewayapi
@@ -187,7 +187,7 @@ fn saved_time_is_summed_by_the_week_of_the_decision_and_repeats_count_once() {
     let says = |words: &str| assert!(text.contains(words), "{text}");
     says("measured  2 moves  ");
     says("2 moves: 30 node-minutes saved in an hour, 60 node-minutes predicted");
-    says("node-minutes saved\n");
+    says("minutes saved\n");
     says("74 of 100\n");
 }
 
