@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::simulate::trace::{Eviction, Summary, TimeAbove, Trace};
+use crate::values::Ratio;
 use crate::values::text::duration;
 
 /// Sentences about objects that these runs did not know, each once.
@@ -35,13 +36,21 @@ fn stopped(trace: &Trace) -> Option<String> {
     Some(format!("evictions were stopped in {stopped} of {cycles} cycles: {}", halted.last))
 }
 
-pub(super) fn time_to_balance(summary: &Summary) -> String {
+/// Returns the longest time until no node was hot any more.
+pub(super) fn time_to_balance(trace: &Trace) -> String {
+    let summary = &trace.summary;
     match summary.time_to_balance {
+        _ if !has_target(trace) => "no target".to_owned(),
         None => "not reached".to_owned(),
         Some(_) if is_balance_unknown(summary) => "unknown".to_owned(),
         Some(time) if time.is_zero() => "always balanced".to_owned(),
         Some(time) => duration(time),
     }
+}
+
+/// Returns true if a strategy has a target above which a node is hot.
+pub(super) fn has_target(trace: &Trace) -> bool {
+    trace.targets_vary || trace.bands.values().any(|band| band.target < Ratio::ONE)
 }
 
 /// Returns true if no decision found a hot node, but some did not know the usage of all nodes.

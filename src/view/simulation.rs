@@ -4,11 +4,10 @@ use std::fmt;
 
 use crate::model::plan::Balance;
 use crate::model::relief::ReliefTotal;
-use crate::simulate::trace::{Eviction, Trace, TraceBand};
-use crate::values::Ratio;
+use crate::simulate::trace::{Eviction, Trace};
 use crate::values::text::{count, duration};
 use crate::view::figures::{
-    caveats, destination, is_balance_unknown, minutes_above_target, time_to_balance,
+    caveats, destination, has_target, is_balance_unknown, minutes_above_target, time_to_balance,
     unknown_objects,
 };
 use crate::view::screen::{Ink, Screen, shown};
@@ -132,7 +131,7 @@ impl SimulationText<'_> {
             self.row("landed as forecast", |trace| {
                 format!("{} of {}", trace.summary.foreseen.0, trace.summary.foreseen.1)
             }),
-            self.row("time to balance", |trace| time_to_balance(&trace.summary)),
+            self.row("time to balance", time_to_balance),
             self.row("node-minutes above target", minutes_above_target),
             self.row("saved of predicted", relief),
             self.row("pods without a node", |trace| trace.summary.pending.to_string()),
@@ -215,14 +214,10 @@ fn sentence(trace: &Trace) -> String {
             format!(", {helped} of them helped, {unknown} not known yet")
         }
     };
-    let has_target = |band: &TraceBand| band.target < Ratio::ONE;
-    let finds_hot = trace.targets_vary || trace.bands.values().any(has_target);
     let balance = match summary.time_to_balance {
         None => Some("at least one node was still hot at the end".to_owned()),
-        Some(time) if !time.is_zero() => {
-            Some(format!("balanced {} after the first hot node", duration(time)))
-        }
-        Some(_) if !finds_hot => None,
+        Some(time) if !time.is_zero() => Some(format!("balanced within {}", duration(time))),
+        Some(_) if !has_target(trace) => None,
         Some(_) if is_balance_unknown(summary) => {
             let unknown = count(summary.unknown_nodes.len(), "node");
             Some(format!("the usage of {unknown} is unknown"))
@@ -366,9 +361,8 @@ workloads:
     }
 
     #[test]
-    fn the_time_to_balance_counts_from_the_first_hot_node() {
+    fn the_last_sentence_says_how_long_nodes_were_hot() {
         let page = page(BALANCE, LONG);
-        assert!(page.contains("; balanced "), "{page}");
-        assert!(page.ends_with(" after the first hot node\n"), "{page}");
+        assert!(page.contains("; balanced within "), "{page}");
     }
 }

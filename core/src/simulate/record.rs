@@ -50,10 +50,10 @@ pub(super) struct Recorder {
     /// The nodes whose usage a decision knew, and those of which one did not.
     known: BTreeSet<String>,
     unknown: BTreeSet<String>,
-    /// The first and last cycle with a hot node, and the first cycle after that.
-    first_hot: Option<Timestamp>,
-    last_hot: Option<Timestamp>,
-    cooled: Option<Timestamp>,
+    /// The first cycle since which every cycle has had a hot node.
+    hot_since: Option<Timestamp>,
+    /// The longest time from such a cycle to the next one without a hot node.
+    longest_hot: SignedDuration,
 }
 
 impl Recorder {
@@ -105,9 +105,8 @@ impl Recorder {
             at_first_eviction: None,
             known: BTreeSet::new(),
             unknown: BTreeSet::new(),
-            first_hot: None,
-            last_hot: None,
-            cooled: None,
+            hot_since: None,
+            longest_hot: SignedDuration::ZERO,
         }
     }
 
@@ -214,11 +213,9 @@ impl Recorder {
         }
         hot |= self.finds_hot && has_unjudged_hot_node(plan, &self.trace.bands);
         if hot {
-            self.first_hot = self.first_hot.or(Some(plan.at));
-            // Only the cooling after the last hot cycle counts, so a new hot node resets it.
-            (self.last_hot, self.cooled) = (Some(plan.at), None);
-        } else {
-            self.cooled = self.cooled.or(Some(plan.at));
+            self.hot_since = self.hot_since.or(Some(plan.at));
+        } else if let Some(since) = self.hot_since.take() {
+            self.longest_hot = self.longest_hot.max(plan.at.duration_since(since));
         }
     }
 
@@ -296,7 +293,6 @@ impl Recorder {
             u32::try_from(evictions.iter().filter(|e| of(e)).count()).unwrap_or(u32::MAX)
         };
         let before = self.at_first_eviction.take();
-        let cooled_for_good = self.cooled.filter(|_| self.last_hot.is_some());
         let waits =
             cluster.pods.values().filter(|l| l.facts.node.is_none() && l.facts.stays()).count();
         let summary = Summary {
@@ -312,11 +308,7 @@ impl Recorder {
                 count(&|e| e.to.is_some() && !e.may_land.is_empty()),
             ),
             pending: u32::try_from(waits).unwrap_or(u32::MAX),
-            time_to_balance: match (self.first_hot, cooled_for_good) {
-                (None, _) => Some(SignedDuration::ZERO),
-                (Some(first), Some(cooled)) => Some(cooled.duration_since(first)),
-                (Some(_), None) => None,
-            },
+            time_to_balance: self.hot_since.is_none().then_some(self.longest_hot),
             before: before.unwrap_or_else(|| self.balance_at(0)),
             after: self.balance_at(self.points.saturating_sub(1)),
             relieved_after: self.above_target.relieved_after(),

@@ -167,8 +167,8 @@ pub struct Summary {
     pub foreseen: (u32, u32),
     /// Pods that were pending at the end.
     pub pending: u32,
-    /// The time from the first cycle with a hot node until no node was hot any more; `None` if a
-    /// node still was.
+    /// The longest time from a cycle with a hot node until no node was hot any more; `None` if one
+    /// still was at the end.
     #[serde(serialize_with = "maybe_seconds")]
     pub time_to_balance: Option<SignedDuration>,
     /// The balance when the first pod was evicted, or at the start without evictions, by resource.

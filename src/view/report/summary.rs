@@ -161,7 +161,7 @@ fn figures(trace: &Trace) -> Vec<RunFigure> {
         RunFigure::part("landed as forecast", landed, of),
         RunFigure {
             rank: (!is_balance_unknown(summary)).then_some(rank),
-            ..RunFigure::new("time to balance", time_to_balance(summary))
+            ..RunFigure::new("time to balance", time_to_balance(trace))
         }
         .bad_if(summary.time_to_balance.is_none())
         .by_band(),
