@@ -1,10 +1,11 @@
 //! Openings: a pod of another node moves first, so that a pod of a hot node can land well.
 
+use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Reason;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::Scenario;
 
-use crate::it::support::{Cluster, parse, text};
+use crate::it::support::{Cluster, noon, parse, text};
 
 const POLICY: &str = "evictable: {minReplicas: 1}
 strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]";
@@ -34,6 +35,15 @@ fn a_light_pod_with_large_requests_moves_first() {
         "{}",
         opened.reason
     );
+}
+
+#[test]
+fn no_trial_promises_of_steering_what_an_opening_achieves_as_well() {
+    let (engine, snapshot) = Cluster::parse(CLUSTER).seen(parse(POLICY), Ledger::default());
+    let observed = engine.join_usage(&snapshot, noon());
+    let plan = engine.decide_observed(&observed, |_| {});
+    assert!(plan.keeps_most_for_landing(), "{}", text(&plan));
+    assert_eq!(engine.steering_trial(&observed, engine.ledger(), &plan), None);
 }
 
 #[test]

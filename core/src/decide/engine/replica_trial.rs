@@ -17,7 +17,7 @@ impl Engine {
     /// hot mainly because of workloads with too few replicas. Returns `None` for any other plan,
     /// and if no further node would be relieved.
     ///
-    /// It costs as much as a few decisions, and changes nothing.
+    /// It costs as much as some decisions, and changes nothing.
     pub fn replica_trial(
         &self,
         observed: &Observed<'_>,
@@ -43,7 +43,7 @@ impl Engine {
             single: replicas.iter().all(|have| *have == 1),
             min_replicas,
             hot: hot.len(),
-            relieved: relieved(&hot, &plan.after),
+            relieved: self.relieved_as_it_is(observed, ledger, &hot),
             more: u32::try_from(moves.len()).is_ok_and(|number| number >= MOST_MOVES),
             moves: moves.iter().filter(|m| hot.contains(m.node.as_str())).count(),
             relieved_in_trial: relieved(&hot, &after),

@@ -31,7 +31,7 @@ impl Engine {
     /// their replacements could land. Returns `None` for any other plan, and if steering would
     /// relieve no further node.
     ///
-    /// It costs as much as a few decisions, and changes nothing.
+    /// It costs as much as some decisions, and changes nothing.
     pub fn steering_trial(
         &self,
         observed: &Observed<'_>,
@@ -50,7 +50,7 @@ impl Engine {
         let snapshot = observed.snapshot.with_taint(&tainted, &hot_taint());
         let draft = after_cycles(World { snapshot: &snapshot, ..world });
         let hot = hot_nodes(plan);
-        let with_taints = balance_report(&draft);
+        let relieved_with_taints = relieved(&hot, &balance_report(&draft));
         let moves = draft.finish().0;
         let more = u32::try_from(moves.len()).is_ok_and(|number| number >= MOST_MOVES);
         let from_hot = moves.iter().filter(|m| hot.contains(m.node.as_str()));
@@ -59,13 +59,27 @@ impl Engine {
             refused: plan.kept.len(),
             refused_for_landing: plan.kept_for_landing(),
             hot: hot.len(),
-            relieved: relieved(&hot, &plan.after),
+            relieved: self.relieved_as_it_is(observed, ledger, &hot),
             tainted: tainted.len(),
             moves: from_hot.count(),
             more,
-            relieved_with_taints: relieved(&hot, &with_taints),
+            relieved_with_taints,
         };
         (trial.relieved_with_taints > trial.relieved).then_some(trial)
+    }
+
+    /// The number of these nodes that as many cycles relieve with the policy as it is, also without
+    /// limits. A plan alone would not do for the comparison: it may begin what needs several
+    /// cycles.
+    pub(super) fn relieved_as_it_is(
+        &self,
+        observed: &Observed<'_>,
+        ledger: &Ledger,
+        hot: &BTreeSet<&str>,
+    ) -> usize {
+        let policy = without_limits(&self.policy);
+        let draft = after_cycles(World { policy: &policy, ledger, ..self.world(observed) });
+        relieved(hot, &balance_report(&draft))
     }
 }
 

@@ -18,7 +18,7 @@ pub struct SteeringTrial {
     pub refused_for_landing: usize,
     /// Hot nodes.
     pub hot: usize,
-    /// Hot nodes that the plan brings to their targets.
+    /// Hot nodes that come to their targets without the taints, in as many cycles.
     pub relieved: usize,
     /// Hot nodes with a taint in the trial.
     pub tainted: usize,
