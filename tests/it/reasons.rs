@@ -275,7 +275,7 @@ fn classes() -> Vec<Class> {
         ("cpu".to_owned(), Ratio::percent(83.0).unwrap(), Ratio::percent(60.0).unwrap());
     let (since, sustained_for) = (SignedDuration::from_secs(40), SignedDuration::from_mins(2));
     vec![
-        Class::Hot { resource: resource.clone(), ratio, target, needed: Some(2) },
+        Class::Hot { resource: resource.clone(), ratio, target, expected: None, needed: Some(2) },
         Class::Warming { resource, ratio, target, since, sustained_for },
         Class::Cold,
         Class::ColdClosed(NodeClosure::DiskPressure),

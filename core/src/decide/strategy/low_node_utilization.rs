@@ -82,8 +82,10 @@ impl<'w> LowNodeUtilizationRun<'w> {
         }
         run.begin_round(draft);
         for (node, class) in &mut run.classes {
-            if let (Class::Hot { needed, .. }, Some(hot)) = (&mut *class, run.hot.get(node)) {
-                *needed = hot.needed();
+            if let (Class::Hot { expected, needed, .. }, Some(hot)) =
+                (&mut *class, run.hot.get(node))
+            {
+                (*expected, *needed) = (hot.expected(draft), hot.needed());
             }
             draft.add_verdict(LowNodeUtilization::NAME, *node, class.clone());
         }

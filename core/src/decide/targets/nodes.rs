@@ -56,7 +56,7 @@ fn class(
         Some(since) => {
             Class::Warming { resource, ratio, target, since, sustained_for: rule.sustained_for }
         }
-        None => Class::Hot { resource, ratio, target, needed: None },
+        None => Class::Hot { resource, ratio, target, expected: None, needed: None },
     }
 }
 

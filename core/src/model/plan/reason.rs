@@ -226,7 +226,7 @@ fn minutes_text(minutes: f64) -> String {
 }
 
 /// Returns the words after a node's ratio in a reason.
-fn foreseen(expected: Option<&Expected>, ratio: Ratio, target: Ratio) -> String {
+pub(super) fn foreseen(expected: Option<&Expected>, ratio: Ratio, target: Ratio) -> String {
     expected.map_or(String::new(), |present| {
         let (ahead, now) = (duration(present.ahead), present.now);
         let course = present.course(ratio, target);
@@ -295,9 +295,16 @@ fn in_brackets(reason: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::plan::Class;
 
     fn percent(value: f64) -> Ratio {
         Ratio::percent(value).unwrap()
+    }
+
+    /// A quarter of an hour, before which the ratio is this one.
+    fn from(now: f64, error: Option<f64>) -> Option<Expected> {
+        let ahead = SignedDuration::from_mins(15);
+        Some(Expected { now: percent(now), ahead, error: error.map(percent) })
     }
 
     /// The reason of a node with this usage now and expected in the next quarter of an hour.
@@ -307,13 +314,25 @@ mod tests {
             ratio: percent(expected),
             target: percent(60.0),
             basis: Basis::Actual,
-            expected: Some(Expected {
-                now: percent(now),
-                ahead: SignedDuration::from_mins(15),
-                error: error.map(percent),
-            }),
+            expected: from(now, error),
         };
         reason.to_string()
+    }
+
+    #[test]
+    fn a_node_that_is_expected_to_be_hot_is_not_said_to_be_so_now() {
+        let class = Class::Hot {
+            resource: "cpu".into(),
+            ratio: percent(60.5),
+            target: percent(60.0),
+            expected: from(59.0, Some(0.4)),
+            needed: Some(1),
+        };
+        assert_eq!(
+            class.to_string(),
+            "hot: cpu 60%, expected in the next 15m (now 59%, rising 12 points an hour, \
+             above 60% in 5m ± 2m), is above the target 60%, and needs 1 eviction"
+        );
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::policy::Basis;
 use crate::values::Ratio;
 use crate::values::text::{agree, count, duration};
 
+use super::reason::{Expected, foreseen};
+
 /// The class in which one strategy puts one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
@@ -28,7 +30,11 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Class {
     /// Above a target: pods should leave.
-    #[error("hot: {resource} {ratio} is above the target {target}{}", needed_text(*.needed))]
+    #[error(
+        "hot: {resource} {ratio}{} is above the target {target}{}",
+        foreseen(.expected.as_ref(), *.ratio, *.target),
+        needed_text(*.needed)
+    )]
     Hot {
         /// The resource that exceeds its target most.
         resource: String,
@@ -36,6 +42,8 @@ pub enum Class {
         ratio: Ratio,
         /// The target.
         target: Ratio,
+        /// The ratio now, if `ratio` is an expectation.
+        expected: Option<Expected>,
         /// The fewest evictions that bring it below its targets; `None` if none are made for it.
         needed: Option<usize>,
     },

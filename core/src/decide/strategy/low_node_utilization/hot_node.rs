@@ -2,7 +2,7 @@
 
 use crate::decide::draft::Draft;
 use crate::decide::targets::ResourceExcess;
-use crate::model::plan::{FallingNeed, NotSelected, Reason};
+use crate::model::plan::{Expected, FallingNeed, NotSelected, Reason};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::{Amount, Ratio};
 
@@ -113,8 +113,14 @@ impl HotNode {
             ratio: worst.above.ratio,
             target: worst.above.target,
             basis: worst.basis,
-            expected: worst.expected(draft, self.node),
+            expected: self.expected(draft),
         })
+    }
+
+    /// The present ratio of the resource that exceeds its target most, if the decision is based on
+    /// expected usage.
+    pub(super) fn expected(&self, draft: &Draft<'_>) -> Option<Expected> {
+        self.excess.first()?.expected(draft, self.node)
     }
 }
 

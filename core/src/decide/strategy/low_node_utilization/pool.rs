@@ -79,6 +79,7 @@ mod tests {
             resource: "cpu".to_owned(),
             ratio: Ratio::ONE,
             target: Ratio::HALF,
+            expected: None,
             needed: None,
         }
     }

@@ -273,6 +273,7 @@ impl PercentThresholds {
                 resource: snapshot.resources.name(resource).to_owned(),
                 ratio: to_ratio(percent),
                 target: to_ratio(high),
+                expected: None,
                 needed: None,
             },
             (true, true, None) => Class::ColdClosed(NodeClosure::Cordoned),
