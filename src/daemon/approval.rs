@@ -213,6 +213,7 @@ impl Cycle<'_> {
             self.record_request(Ok(()));
             return true;
         }
+        self.daemon.approvals.waiting = None;
         let mut proposal = Some(plan.proposal()).filter(|proposal| !proposal.moves.is_empty());
         if let Some(proposal) = &mut proposal {
             let expires = self.engine.policy().approval.expires;

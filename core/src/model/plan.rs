@@ -265,7 +265,7 @@ impl From<&Move> for ProposedMove {
             node: one.node.clone(),
             possible_nodes: one.possible_nodes.clone(),
             strategy: one.strategy.to_owned(),
-            why: one.reason.to_string(),
+            why: format!("{}{}", one.reason, expected_effect(one.saves, one.worth)),
         }
     }
 }

@@ -207,6 +207,7 @@ async fn nothing_is_evicted_before_a_person_agrees_and_then_exactly_what_was_pro
     assert_eq!(fixture.evicted(), ["web-0", "web-1"]);
     let next = fixture.stored().await;
     assert_eq!(next.approved, None, "an approval counts once");
+    assert_eq!(fixture.daemon.approvals.waiting, next.proposal);
     fixture.cycle().await;
     assert_eq!(fixture.evicted().len(), 2);
 }

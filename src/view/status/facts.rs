@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::model::approval::ProposedMove;
 use crate::model::guard::GuardStop;
 use crate::model::plan::{
     Balance, Halt, Kept, Move, NoTrend, NodePicture, Note, Outcome, PausedNamespace, ReplicaTrial,
@@ -18,7 +19,7 @@ use crate::values::Ratio;
 use crate::values::query_value::QueryValue;
 
 /// The first items of a long list, and the number of items left out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Truncated<T> {
     /// The first items.
@@ -156,7 +157,7 @@ pub struct PlanStatus {
     pub guards: Truncated<GuardStop>,
     /// The guards of the policy with their states.
     pub guard_states: Truncated<GuardStatus>,
-    /// The proposal that waits for the approval of a person.
+    /// The evictions that wait for the approval of a person.
     pub proposal: Option<ProposalStatus>,
     /// The basis of ratios and balance: actual usage or requests.
     pub basis: Basis,
@@ -211,13 +212,26 @@ pub struct GuardStatus {
     pub message: String,
 }
 
-/// A proposal that waits for the approval of a person.
+/// Evictions that wait for the approval of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposalStatus {
-    /// Its id.
-    pub id: String,
-    /// The number of its evictions.
+    /// The id of the stored proposal; `None` if none is stored, as in a dry run.
+    pub id: Option<String>,
+    /// The number of evictions.
     pub evictions: usize,
+    /// The evictions, in their order.
+    #[serde(default)]
+    pub moves: Truncated<ProposedStatus>,
+}
+
+/// An eviction that waits for an approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposedStatus {
+    /// The eviction, with only the first of its possible destinations.
+    #[serde(flatten)]
+    pub planned: ProposedMove,
+    /// The number of possible destinations left out.
+    pub may_land_more: usize,
 }
 
 /// The number of nodes of a class.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use crate::model::approval::Proposal;
+use crate::model::approval::{Proposal, ProposedMove};
 use crate::model::guard::{GuardReport, GuardStop};
 use crate::model::plan::{Class, Kept, NodePicture, Outcome, Plan, Verdict};
 use crate::values::Ratio;
@@ -13,7 +13,7 @@ use crate::values::text::count as counted;
 
 use super::facts::{
     BalanceChange, ClassCount, CycleSummary, GuardStatus, MoveStatus, NodeStatus, PlanStatus,
-    ProposalStatus, RefusalGroup, Truncated,
+    ProposalStatus, ProposedStatus, RefusalGroup, Truncated,
 };
 
 /// Further nodes are counted but not listed.
@@ -44,7 +44,7 @@ impl PlanStatus {
             paused: plan.paused.clone(),
             guards: Truncated::first(MOST_SKIPPED, plan.guards.iter().cloned()),
             guard_states: Truncated::default(),
-            proposal: None,
+            proposal: proposal(None, plan.proposed.iter().map(ProposedMove::from)),
             basis: plan.before.basis,
             classes: classes(&nodes),
             balance: balance(plan),
@@ -77,16 +77,11 @@ impl PlanStatus {
         PlanStatus { guard_states: Truncated::first(MOST_GUARDS, states), ..self }
     }
 
-    /// Adds the proposal that waits for an approval.
+    /// Adds the stored proposal that waits for an approval.
     #[must_use]
-    pub fn with_proposal(self, proposal: Option<&Proposal>) -> Self {
-        PlanStatus {
-            proposal: proposal.map(|proposal| ProposalStatus {
-                id: proposal.id.clone(),
-                evictions: proposal.moves.len(),
-            }),
-            ..self
-        }
+    pub fn with_proposal(self, stored: Option<&Proposal>) -> Self {
+        let stored = stored.and_then(|one| proposal(Some(&one.id), one.moves.iter().cloned()));
+        PlanStatus { proposal: stored.or(self.proposal), ..self }
     }
 
     /// Returns the number of nodes whose worst class is this one.
@@ -116,6 +111,21 @@ impl PlanStatus {
                 .collect(),
         }
     }
+}
+
+/// The evictions that wait for an approval, under the id of the stored proposal.
+fn proposal(
+    id: Option<&str>,
+    moves: impl ExactSizeIterator<Item = ProposedMove>,
+) -> Option<ProposalStatus> {
+    let evictions = moves.len();
+    let moves = moves.map(|mut planned| {
+        let may_land_more = planned.possible_nodes.len().saturating_sub(MOST_DESTINATIONS);
+        planned.possible_nodes.truncate(MOST_DESTINATIONS);
+        ProposedStatus { planned, may_land_more }
+    });
+    let (id, moves) = (id.map(str::to_owned), Truncated::first(MOST_MOVES, moves));
+    (evictions > 0).then_some(ProposalStatus { id, evictions, moves })
 }
 
 /// Converts a duration to whole milliseconds.

@@ -69,8 +69,10 @@ impl StatusText<'_> {
             self.screen.line(f, &stop.message, Some(Ink::Warning))?;
         }
         if let Some(proposal) = plan.and_then(|plan| plan.proposal.as_ref()) {
-            let evictions = count(proposal.evictions, "eviction");
-            let line = format!("awaiting approval: {evictions}: evenkeel approve {}", proposal.id);
+            let mut line = format!("awaiting approval: {}", count(proposal.evictions, "eviction"));
+            if let Some(id) = &proposal.id {
+                line = format!("{line}: evenkeel approve {id}");
+            }
             self.screen.line(f, &line, Some(Ink::Warning))?;
         }
         let age = age(self.status.now.duration_since(about.policy_since));

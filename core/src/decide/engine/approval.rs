@@ -21,8 +21,8 @@ impl Engine {
         self.approved = Approved::none_of(moves);
     }
 
-    /// Adds to the plan the evictions that it would make without approvals, and does not make. It
-    /// adds none if the policy requires no approvals.
+    /// Adds to the plan the evictions that it would make without approvals, and does not make, in
+    /// place of the refusals of these pods. It adds none if the policy requires no approvals.
     ///
     /// It costs as much as a decision.
     pub fn propose(&self, observed: &Observed<'_>, plan: &mut Plan) {
@@ -38,6 +38,11 @@ impl Engine {
         plan.proposed = draft.finish().0;
         let moves = &plan.moves;
         plan.proposed.retain(|one| moves.iter().all(|made| made.uid != one.uid));
+        let proposed = &plan.proposed;
+        let is_proposed = |kept: &Kept| {
+            proposed.iter().any(|one| (&one.namespace, &one.pod) == (&kept.namespace, &kept.pod))
+        };
+        plan.kept.retain(|kept| !is_proposed(kept));
     }
 }
 

@@ -3,15 +3,18 @@
 use maud::{Markup, html};
 
 use crate::model::ledger::Aim;
-use crate::model::plan::SteerValue;
+use crate::model::plan::{SteerValue, expected_effect};
 use crate::values::text::count;
 
 use super::super::StatusView;
-use super::super::facts::{MoveStatus, PlanStatus, ProposalStatus, RefusalGroup, Truncated};
+use super::super::facts::{
+    MoveStatus, PlanStatus, ProposalStatus, ProposedStatus, RefusalGroup, Truncated,
+};
 use super::parts::{ago, fold, folding, left_out, thousands, wide_table};
 
 const OPEN: usize = 30;
 const MOVE_HEADS: [&str; 4] = ["pod", "from → may land on", "reason", "outcome"];
+const PROPOSED_HEADS: [&str; 3] = ["pod", "from → may land on", "reason"];
 const KEPT_HEADS: [&str; 3] = ["pod", "node", "reason"];
 const STEERING_HEADS: [&str; 3] = ["node", "taint", "reason"];
 
@@ -42,7 +45,11 @@ pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
             }
             (left_out(plan.guards.more, "stops of guards"))
             @if let Some(proposal) = &plan.proposal { (awaits_approval(proposal)) }
-            (moves(&plan.moves))
+            @if plan.moves.total() > 0 {
+                (moves(&plan.moves))
+            } @else if plan.proposal.is_none() {
+                p { "No moves planned." }
+            }
             (notes(plan))
         }
         @if let Some(trial) = &plan.replica_trial { p.hint { (trial) "." } }
@@ -55,23 +62,54 @@ fn awaits_approval(proposal: &ProposalStatus) -> Markup {
     let evictions = count(proposal.evictions, "eviction");
     html! {
         p.notice {
-            b { "Awaiting approval:" } " " (evictions) ". To make them, run "
-            code { "evenkeel approve " (proposal.id) } "."
+            b { "Awaiting approval:" } " " (evictions) "."
+            @if let Some(id) = &proposal.id {
+                " To make them, run " code { "evenkeel approve " (id) } "."
+            }
         }
+        (folding(&proposal.moves.items, OPEN, "proposed", "more evictions", |moves, id| {
+            wide_table(id, &PROPOSED_HEADS, &html! {
+                @for status in moves { (proposed_row(status)) }
+            })
+        }))
+        (left_out(proposal.moves.more, "evictions"))
     }
 }
 
 fn moves(moves: &Truncated<MoveStatus>) -> Markup {
     html! {
-        @if moves.items.is_empty() {
-            p { "No moves planned." }
-        }
         (folding(&moves.items, OPEN, "moves", "more moves", |moves, id| {
             wide_table(id, &MOVE_HEADS, &html! {
                 @for status in moves { (move_row(status)) }
             })
         }))
         (left_out(moves.more, "moves"))
+    }
+}
+
+fn proposed_row(status: &ProposedStatus) -> Markup {
+    let planned = &status.planned;
+    html! {
+        tr {
+            th scope="row" { (planned.namespace) "/" (planned.pod) }
+            td {
+                (planned.node)
+                @if !planned.possible_nodes.is_empty() {
+                    (destinations(&planned.possible_nodes, status.may_land_more))
+                }
+            }
+            td { (planned.why) small { (planned.strategy) } }
+        }
+    }
+}
+
+/// The nodes on which a replacement may land.
+fn destinations(nodes: &[String], more: usize) -> Markup {
+    html! {
+        " → " (nodes.join(", "))
+        @if more > 0 {
+            " " span.soft { "and " (thousands(more)) " more" }
+        }
     }
 }
 
@@ -90,15 +128,11 @@ fn move_row(status: &MoveStatus) -> Markup {
                 } @else if planned.possible_nodes.is_empty() {
                     " → " span.soft { "not forecast" }
                 } @else {
-                    " → " (planned.possible_nodes.join(", "))
-                }
-                @if status.may_land_more > 0 {
-                    " " span.soft { "and " (thousands(status.may_land_more)) " more" }
+                    (destinations(&planned.possible_nodes, status.may_land_more))
                 }
             }
             td {
-                (planned.reason)
-                @if let Some(saves) = planned.saves { "; " (saves) }
+                (planned.reason) (expected_effect(planned.saves, planned.worth))
                 small { (planned.strategy) }
             }
             td { (outcome(status)) }
