@@ -51,18 +51,12 @@ impl PlanText<'_> {
     }
 
     pub(super) fn kept(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Pods that await an approval have a list of their own.
-        let is_proposed = |kept: &Kept| {
-            let mut proposed = self.plan.proposed.iter();
-            proposed.any(|m| (&m.namespace, &m.pod) == (&kept.namespace, &kept.pod))
-        };
-        let kept: Vec<&Kept> = self.plan.kept.iter().filter(|kept| !is_proposed(kept)).collect();
-        if kept.is_empty() {
+        if self.plan.kept.is_empty() {
             return Ok(());
         }
         let note = "selected pods that stay, by refusal code";
         self.screen.title(f, "Kept", note)?;
-        let groups = by_code(&kept);
+        let groups = by_code(&self.plan.kept);
         let rows = groups.iter().map(|group| {
             let code = group[0].refusal.code().to_owned();
             vec![format!("{:>3}", group.len()), code]
@@ -189,12 +183,12 @@ fn short_reason(reason: &Reason) -> String {
 }
 
 /// Groups pods by refusal code, the largest group first.
-fn by_code<'k>(kept: &[&'k Kept]) -> Vec<Vec<&'k Kept>> {
-    let mut by_code: BTreeMap<&str, Vec<&'k Kept>> = BTreeMap::new();
-    for &kept in kept {
+fn by_code(kept: &[Kept]) -> Vec<Vec<&Kept>> {
+    let mut by_code: BTreeMap<&str, Vec<&Kept>> = BTreeMap::new();
+    for kept in kept {
         by_code.entry(kept.refusal.code()).or_default().push(kept);
     }
-    let mut groups: Vec<Vec<&'k Kept>> = by_code.into_values().collect();
+    let mut groups: Vec<Vec<&Kept>> = by_code.into_values().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
     groups
 }

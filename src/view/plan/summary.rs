@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::model::plan::{Balance, Class, NodePicture, Note, Verdict};
+use crate::model::plan::{Balance, Class, Idle, Move, NodePicture, Note, Reason, Verdict};
 use crate::policy::LowNodeUtilization;
 use crate::values::text::{agree, are, count, list};
 use crate::view::table::Table;
@@ -73,22 +73,36 @@ impl PlanText<'_> {
         }
         let why = self.most_frequent_refusal(&stay_hot);
         if cooled == 0 {
-            // A node is relieved if a pod leaves it.
-            let left: BTreeSet<&str> =
-                self.plan.moves.iter().map(|planned| planned.node.as_str()).collect();
-            return match hot.iter().filter(|node| left.contains(*node)).count() {
-                0 => format!("{moves} would not relieve {all}{why}"),
-                of if of == hot.len() => {
-                    format!("{moves} would relieve {all}, but bring none below target{why}")
-                }
-                of => {
-                    format!("{moves} would relieve {of} of {all}, but bring none below target{why}")
-                }
-            };
+            return format!("{moves} {}{why}", self.without_cooled(&hot));
         }
         let stay = agree(stay_hot.len(), "stays", "stay");
         let names = list(&stay_hot, MOST_NAMES);
         format!("{moves} would bring {cooled} of {all} below target; {names} {stay} hot{why}")
+    }
+
+    /// Returns the consequence of the moves for these hot nodes, none of which ends below its
+    /// targets.
+    fn without_cooled(&self, hot: &[&str]) -> String {
+        let all = count(hot.len(), "hot node");
+        let of = |relieved: &dyn Fn(&Move) -> &str| {
+            let nodes: BTreeSet<&str> = self.plan.moves.iter().map(relieved).collect();
+            match hot.iter().filter(|node| nodes.contains(*node)).count() {
+                0 => None,
+                of if of == hot.len() => Some(all.clone()),
+                of => Some(format!("{of} of {all}")),
+            }
+        };
+        // A node is relieved if a pod leaves it, and an opening is the first of several moves.
+        if let Some(relieved) = of(&|planned| &planned.node) {
+            return format!("would relieve {relieved}, but bring none below target");
+        }
+        let opened = of(&|planned| {
+            if let Reason::Opening { node, .. } = &planned.reason { node } else { "" }
+        });
+        opened.map_or_else(
+            || format!("would not relieve {all}"),
+            |opened| format!("would begin to relieve {opened}"),
+        )
     }
 
     /// The number of moves, with the strategies unless all are known to be for hot nodes.
@@ -138,8 +152,14 @@ impl PlanText<'_> {
 
     /// The reason why there is no move.
     fn without_moves(&self, hot: &[&str]) -> String {
+        if !self.plan.proposed.is_empty() {
+            return "no move is approved".to_owned();
+        }
         if !self.plan.kept.is_empty() {
-            return format!("{}{}", self.all_kept(hot), self.plan.not_reached());
+            let kept = format!("{}{}", self.all_kept(hot), self.plan.not_reached());
+            let parts = std::iter::once(kept)
+                .chain(self.notes(|why| matches!(why, Idle::NothingToEmpty { .. })));
+            return parts.collect::<Vec<_>>().join("; ");
         }
         let mut classes = self.plan.nodes.iter().map(|verdict| &verdict.class);
         // `all` is true for no nodes, which is another situation.
@@ -152,7 +172,7 @@ impl PlanText<'_> {
         if !self.plan.notes.is_empty() {
             let goal = hot.is_empty() && self.plan.notes.iter().all(|note| note.why.is_goal());
             let moves = if goal { unneeded } else { "no moves possible" };
-            return format!("{moves}: {}{aside}", self.notes());
+            return format!("{moves}: {}{aside}", self.notes(|_| true).join("; "));
         }
         if !hot.is_empty() {
             let nodes = list(hot, MOST_NAMES);
@@ -174,10 +194,6 @@ impl PlanText<'_> {
 
     /// The sentence for a plan in which a gate refused every candidate.
     fn all_kept(&self, hot: &[&str]) -> String {
-        let mut kept = self.plan.kept.iter();
-        if kept.any(|kept| kept.refusal.needs_approval()) {
-            return "no move is approved".to_owned();
-        }
         // Several strategies may select the same pod.
         let kept = self.plan.kept.iter();
         let kept: BTreeSet<_> = kept.map(|kept| (&kept.namespace, &kept.pod)).collect();
@@ -203,14 +219,13 @@ impl PlanText<'_> {
         distinct(self.plan.nodes.iter().filter(|verdict| wanted(&verdict.class)))
     }
 
-    /// The notes of the strategies; with several pools each names its own.
-    fn notes(&self) -> String {
+    /// The notes of the strategies with some reasons; with several pools each names its own.
+    fn notes(&self, wanted: fn(&Idle) -> bool) -> Vec<String> {
         let several = self.plan.notes.len() > 1;
         let text = |note: &Note| {
             if several { format!("pool {}: {}", note.pool, note.why) } else { note.why.to_string() }
         };
-        let notes: Vec<String> = self.plan.notes.iter().map(text).collect();
-        notes.join("; ")
+        self.plan.notes.iter().filter(|note| wanted(&note.why)).map(text).collect()
     }
 
     /// Whether a hot node ends at or below each of its known targets.

@@ -7,7 +7,7 @@ use crate::model::guard::{GuardCause, GuardStop, GuardTarget};
 use crate::model::ledger::Aim;
 use crate::model::plan::{
     Balance, BalanceReport, BudgetCause, Class, Disruption, FallingNeed, Halt, Idle, Kept, Move,
-    MoveWorth, NodePicture, Note, Reason, Refusal, Replacement, SavedEvictions, Temporary, Verdict,
+    MoveWorth, NodePicture, Note, Reason, Refusal, Replacement, SavedEvictions, Verdict,
 };
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
@@ -57,6 +57,7 @@ fn hot(percent: f64) -> Class {
         resource: "cpu".to_owned(),
         ratio: ratio(percent),
         target: ratio(60.0),
+        expected: None,
         needed: Some(1),
     }
 }
@@ -577,14 +578,27 @@ fn what_keeps_pods_counts_more_than_usage_that_another_strategy_lacks() {
 }
 
 #[test]
+fn an_opening_begins_to_relieve_the_hot_node() {
+    let reason = Reason::Opening { node: "n1".to_owned(), pod: "heavy-1".to_owned() };
+    let moves = vec![Move { node: "n2".to_owned(), reason, ..a_move() }];
+    let plan = Plan { moves, after: busy().before, ..busy() };
+    let text = summary(&plan);
+    assert!(text.starts_with("1 move would begin to relieve 1 hot node: "), "{text}");
+}
+
+#[test]
+fn where_no_node_can_be_emptied_the_summary_says_how_many_would_do() {
+    let (resource, basis) = ("cpu".to_owned(), Basis::Actual);
+    let why = Idle::NothingToEmpty { in_use: 10, needed: 4, resource, basis };
+    let note = Note { strategy: "HighNodeUtilization", pool: "default".to_owned(), why };
+    let plan = Plan { moves: Vec::new(), notes: vec![note], after: busy().before, ..busy() };
+    let text = summary(&plan);
+    assert!(text.ends_with("; nodes in use: 10, at least 4 needed by cpu usage"), "{text}");
+}
+
+#[test]
 fn moves_that_wait_for_an_approval_are_not_impossible() {
-    let plan = Plan {
-        moves: Vec::new(),
-        proposed: vec![a_move()],
-        kept: vec![kept("cart-5d9c-x2x4z", Temporary::NeedsApproval { asked: false }.into())],
-        after: busy().before,
-        ..busy()
-    };
+    let plan = Plan { moves: Vec::new(), proposed: vec![a_move()], after: busy().before, ..busy() };
     assert_eq!(summary(&plan), "no move is approved; 1 move waits for an approval");
 }
 
