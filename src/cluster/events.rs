@@ -120,7 +120,9 @@ fn of_eviction(done: &Move) -> Event {
         action: Some("Evicted".to_owned()),
         note: Some(format!(
             "evicted from {} by evenkeel/{}: {}",
-            done.node, done.strategy, done.reason
+            done.node,
+            done.strategy,
+            done.why()
         )),
         regarding: Some(pod(&done.namespace, &done.pod, &done.uid)),
         ..Event::default()

@@ -276,7 +276,7 @@ fn log_dry_run(moves: &[Move]) {
             node = planned.node,
             may_land = destinations(planned),
             strategy = planned.strategy,
-            reason = %planned.reason,
+            reason = %planned.why(),
             "dry run: would evict"
         );
     }

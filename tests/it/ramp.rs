@@ -143,7 +143,8 @@ fn a_replacement_that_restarts_more_often_than_its_siblings_ends_the_trial() {
     ramp.restart(&replacement, 1);
     ramp.pass(15);
     assert_eq!(ramp.ledger(), "Settled(GotWorse(Restarts))");
-    assert_eq!(ramp.engine.ledger().facts()[0].data["outcome"], "got-worse");
+    let fact = &ramp.engine.ledger().facts()[0].data;
+    assert_eq!((&fact["outcome"], &fact["trial"]), (&"got-worse".into(), &true.into()));
     assert_eq!(ramp.next(), "0 move, stay: got-worse");
     insta::assert_snapshot!(ramp.why(), @"its workload got worse by an eviction and rests for \
         another 10m: the replacement has restarted more often than most of its siblings");

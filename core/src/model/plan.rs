@@ -256,6 +256,13 @@ pub struct Move {
     pub worth: Option<MoveWorth>,
 }
 
+impl Move {
+    /// Returns the reason, the evictions that the move saves, and its worth, in words.
+    pub fn why(&self) -> String {
+        format!("{}{}", self.reason, expected_effect(self.saves, self.worth))
+    }
+}
+
 impl From<&Move> for ProposedMove {
     fn from(one: &Move) -> Self {
         ProposedMove {
@@ -265,7 +272,7 @@ impl From<&Move> for ProposedMove {
             node: one.node.clone(),
             possible_nodes: one.possible_nodes.clone(),
             strategy: one.strategy.to_owned(),
-            why: format!("{}{}", one.reason, expected_effect(one.saves, one.worth)),
+            why: one.why(),
         }
     }
 }

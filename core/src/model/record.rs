@@ -90,9 +90,12 @@ pub struct EvictionDetails {
     /// The strategy; `None` if the process that decided has ended before it knew the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
-    /// The reason of the strategy; `None` as for `strategy`.
+    /// The reason of the strategy and the worth of the move; `None` as for `strategy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether the eviction is a trial: the first of its workload, for whose result the next waits.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trial: bool,
     /// The nodes where the replacement may land, the most likely first, at most five.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub may_land: Vec<String>,
@@ -313,6 +316,7 @@ mod tests {
                 resource: "cpu".to_owned(),
                 share: Ratio::percent(12.0).unwrap(),
             }),
+            trial: false,
             may_land: (2..9).map(|i| format!("n{i}")).collect(),
             to: None,
             forecast: None,

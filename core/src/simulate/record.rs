@@ -260,7 +260,7 @@ impl Recorder {
             to: None,
             helped: None,
             strategy: planned.strategy.to_owned(),
-            reason: planned.reason.to_string(),
+            reason: planned.why(),
         });
     }
 

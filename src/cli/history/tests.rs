@@ -27,6 +27,7 @@ fn line(kind: &str, outcome: &str, pod: &str, hours: i64) -> RecordLine {
         message: (!is_eviction).then(|| format!("{outcome} it is")),
         strategy: is_eviction.then(|| "LowNodeUtilization".to_owned()),
         reason: is_eviction.then(|| "node usage: cpu 89% is above its target of 50%".to_owned()),
+        trial: false,
         may_land: Vec::new(),
         to: (outcome == "helped").then(|| "n2".to_owned()),
         forecast: None,

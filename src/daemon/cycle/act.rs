@@ -138,7 +138,7 @@ impl Cycle<'_> {
         self.engine.resolve(planned, outcome);
         self.daemon.metrics.outcome(planned, outcome);
         let (namespace, pod, node) = (&planned.namespace, &planned.pod, &planned.node);
-        let (strategy, code, reason) = (planned.strategy, outcome.code(), &planned.reason);
+        let (strategy, code, reason) = (planned.strategy, outcome.code(), planned.why());
         if outcome.is_warning() {
             warn!(namespace, pod, node, strategy, outcome = code, %reason, "eviction: {outcome}");
         } else {

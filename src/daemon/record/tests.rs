@@ -41,6 +41,7 @@ pub(super) fn fact(uid: &str) -> Fact {
         strategy: None,
         reason: None,
         relief: None,
+        trial: false,
         may_land: Vec::new(),
         to: None,
         forecast: None,

@@ -55,7 +55,7 @@ impl Engine {
         let details = EvictionDetails {
             message: (*outcome != Outcome::Evicted).then(|| outcome.to_string()),
             strategy: Some(done.strategy.to_owned()),
-            reason: Some(done.reason.to_string()),
+            reason: Some(done.why()),
             relief: done.relief.clone(),
             may_land: done.possible_nodes.clone(),
             ..entry.details(outcome.code())

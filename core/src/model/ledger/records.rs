@@ -121,6 +121,7 @@ impl Entry {
             strategy: None,
             reason: None,
             relief: None,
+            trial: self.trial.is_some(),
             may_land: self.possible_nodes.clone(),
             to: None,
             forecast: None,
