@@ -601,8 +601,11 @@ proptest! {
                 };
                 landed_badly(pod) || plan.kept.iter().any(with_other)
             };
+            // Where the nodes below their share refuse a pod, one at its share takes it from a
+            // fuller one, and a pod there may have more tolerations.
+            let took = |node: &str| plan.moves.iter().any(|m| m.to.as_deref() == Some(node));
             prop_assert!(
-                again.moves.iter().all(|m| stayed(&m.pod)),
+                again.moves.iter().all(|m| stayed(&m.pod) || took(&m.node)),
                 "{}\nthen\n{}",
                 text(&plan),
                 text(&again)
