@@ -5,9 +5,11 @@
 //! older than a second. A schedule of faults is made from a seed; `EVENKEEL_FAULT_SEEDS=7` or
 //! `=1-100` replays one or more, and `tests/faults.sh` runs many. `EVENKEEL_FAULT_KILLS=12` adds as
 //! many kills beside the faults of each seed. The invariants are checked from
-//! the audit log of the API server and from the ledger, which is read twice a second.
+//! the audit log of the API server, from the ledger, which is read twice a second, and from the
+//! record, to which both instances append.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use evenkeel::cluster::known_pods::digest;
@@ -15,6 +17,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
+use crate::e2e::record::recorded;
 use crate::e2e::support::{
     ControlPlane, Launch, Process, Proxy, Request, clock, eventually, evictions, requests, say,
     scene, that,
@@ -137,7 +140,13 @@ impl<'c> Stage<'c> {
     }
 
     fn start(&self, which: usize) -> Process {
-        self.launches[which].run(&FLAGS)
+        let file = self.file();
+        self.launches[which].run(&[&FLAGS[..], &["--record", file.to_str().unwrap()]].concat())
+    }
+
+    /// The file of the record.
+    fn file(&self) -> PathBuf {
+        self.control_plane.dir.join("record.jsonl")
     }
 
     /// Plays the faults of a seed, then waits until evictions go on.
@@ -167,6 +176,22 @@ impl<'c> Stage<'c> {
         for instance in instances {
             self.knows_all_pods(&*instance.lock().await).await;
         }
+        self.has_recorded_all().await;
+    }
+
+    /// Waits until each eviction so far has a line in the record, and only one that is not marked.
+    async fn has_recorded_all(&self) {
+        let made = evictions(self.control_plane);
+        eventually("a line of the record for each eviction", CALM, async || {
+            let lines = recorded(&self.file());
+            let missing = made.iter().filter(|one| !lines.contains_key(&one.name));
+            let missing: Vec<&str> = missing.map(|one| one.name.as_str()).collect();
+            that(missing.is_empty(), format!("none for {missing:?}"))
+        })
+        .await;
+        let lines = recorded(&self.file());
+        let twice: Vec<_> = lines.iter().filter(|(_, unmarked)| **unmarked > 1).collect();
+        assert!(twice.is_empty(), "{twice:?}");
     }
 
     /// Waits until the pods that an instance knows are those of the API server, by namespace, name

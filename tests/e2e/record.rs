@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::e2e::support::{Launch, Policy, evicted, evictions, scene};
 
 /// The pods of the lines of evictions, with how many lines are not marked as repeated.
-fn recorded(record: &Path) -> BTreeMap<String, usize> {
+pub(super) fn recorded(record: &Path) -> BTreeMap<String, usize> {
     let text = std::fs::read_to_string(record).unwrap();
     let mut pods = BTreeMap::new();
     for line in text.lines() {
