@@ -10,7 +10,7 @@
 //! instead. Nothing is begun on a node whose movable pods together can remove less than a quarter
 //! of the excess.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
@@ -45,6 +45,8 @@ pub(super) struct LowNodeUtilizationRun<'w> {
     /// The hot nodes that still need relief.
     hot: BTreeMap<NodeId, HotNode>,
     search: SearchState,
+    /// The pods that the openings of this cycle are for.
+    followers: BTreeSet<PodId>,
     /// The work of the search for moves that are not certain, in forecasts times nodes.
     uncertain_work: usize,
 }
@@ -57,10 +59,8 @@ impl<'w> LowNodeUtilizationRun<'w> {
     ) -> Self {
         let pools = in_force(draft, rule);
         let classes = classify(draft, position, rule, &pools);
-        let pools: Vec<BalancedPool> = pools
-            .into_iter()
-            .map(|pool| BalancedPool::new(pool, &classes, rule.number_of_nodes))
-            .collect();
+        let balanced = |pool| BalancedPool::new(pool, &classes, rule.number_of_nodes);
+        let pools: Vec<BalancedPool> = pools.into_iter().map(balanced).collect();
         for pool in &pools {
             if let Some(why) = &pool.idle {
                 draft.note(LowNodeUtilization::NAME, &pool.in_force.pool, why.clone());
@@ -75,6 +75,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
             pools,
             hot: BTreeMap::new(),
             search: SearchState::new(hot.len(), draft.work_left(position)),
+            followers: BTreeSet::new(),
             uncertain_work: 0,
         };
         for node in hot {
@@ -82,9 +83,8 @@ impl<'w> LowNodeUtilizationRun<'w> {
         }
         run.begin_round(draft);
         for (node, class) in &mut run.classes {
-            if let (Class::Hot { expected, needed, .. }, Some(hot)) =
-                (&mut *class, run.hot.get(node))
-            {
+            let both = (&mut *class, run.hot.get(node));
+            if let (Class::Hot { expected, needed, .. }, Some(hot)) = both {
                 (*expected, *needed) = (hot.expected(draft), hot.needed());
             }
             draft.add_verdict(LowNodeUtilization::NAME, *node, class.clone());
@@ -93,15 +93,13 @@ impl<'w> LowNodeUtilizationRun<'w> {
     }
 
     fn pool(&self, node: NodeId) -> Option<&BalancedPool> {
-        let mut pools = self.pools.iter();
         // The nodes of a pool are in the order of positions.
-        pools.find(|pool| pool.in_force.nodes.binary_search(&node).is_ok())
+        self.pools.iter().find(|pool| pool.in_force.nodes.binary_search(&node).is_ok())
     }
 
     /// The pod as a candidate for the destinations of its pool.
     fn candidate_because(&self, draft: &Draft<'_>, pod: PodId, reason: Reason) -> Candidate {
-        let pool = draft.world.snapshot.pod(pod).node;
-        let pool = pool.and_then(|node| self.pool(node));
+        let pool = draft.world.snapshot.pod(pod).node.and_then(|node| self.pool(node));
         let destinations = pool.map(|pool| pool.destinations.clone());
         Candidate::new(pod, self.position, reason).within(destinations)
     }
@@ -134,9 +132,8 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
 
     /// Finds the need of the pod's node again if the answer has changed it.
     fn answered(&mut self, draft: &Draft<'_>, pod: PodId, refusal: Option<&Refusal>) {
-        if let Some(success) = draft.success_of(self.position, pod)
-            && refusal.is_none()
-        {
+        let success = draft.success_of(self.position, pod).filter(|_| refusal.is_none());
+        if let Some(success) = success {
             self.search.useless += 1.0 - success.get();
         }
         // No lighter pods go instead of a pod that may go within the time that is looked ahead.
@@ -189,8 +186,8 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             Ok(_) | Err(NotSelected::OutOfReach { .. }) if run.is_late(pod) => run.late(pod),
             Ok(_) if self.search.is_spent() => NotSelected::NotReached,
             Ok(relief) if relief.saves == 0 => {
-                let node = draft.world.snapshot.pod(pod).node;
-                let hot = node.and_then(|node| self.need_of(draft, node));
+                let hot =
+                    draft.world.snapshot.pod(pod).node.and_then(|node| self.need_of(draft, node));
                 NotSelected::SavesNothing { need: hot.map_or(0, |hot| hot.need()) }
             }
             // Its node was relieved, but a move that came later may land there.
@@ -213,11 +210,10 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
         let Some(BalancedPool { in_force, .. }) = self.pool(node) else {
             return Vec::new();
         };
-        let basis = in_force.basis;
         let level = |(&(resource, threshold), &(_, target))| ResourceLevel {
             resource,
-            basis,
-            ratio: run.before.room_ratio(node, resource, basis),
+            basis: in_force.basis,
+            ratio: run.before.room_ratio(node, resource, in_force.basis),
             threshold: Some(threshold),
             target: Some(target),
         };

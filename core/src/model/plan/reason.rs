@@ -302,9 +302,9 @@ mod tests {
     }
 
     /// A quarter of an hour, before which the ratio is this one.
-    fn from(now: f64, error: Option<f64>) -> Option<Expected> {
+    fn from(now: f64, error: Option<f64>) -> Expected {
         let ahead = SignedDuration::from_mins(15);
-        Some(Expected { now: percent(now), ahead, error: error.map(percent) })
+        Expected { now: percent(now), ahead, error: error.map(percent) }
     }
 
     /// The reason of a node with this usage now and expected in the next quarter of an hour.
@@ -314,7 +314,7 @@ mod tests {
             ratio: percent(expected),
             target: percent(60.0),
             basis: Basis::Actual,
-            expected: from(now, error),
+            expected: Some(from(now, error)),
         };
         reason.to_string()
     }
@@ -325,7 +325,7 @@ mod tests {
             resource: "cpu".into(),
             ratio: percent(60.5),
             target: percent(60.0),
-            expected: from(59.0, Some(0.4)),
+            expected: Some(from(59.0, Some(0.4))),
             needed: Some(1),
         };
         assert_eq!(

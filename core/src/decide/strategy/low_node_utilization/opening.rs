@@ -52,8 +52,18 @@ pub(super) struct OpeningSearch<'s, 'w, 'd> {
 impl LowNodeUtilizationRun<'_> {
     /// Looks for an opening that saves more than the best move so far.
     pub(super) fn improve_by_opening(&mut self, draft: &Draft<'_>, best: &mut Option<Uncertain>) {
-        let later = draft.later();
+        let later = self.after_openings(draft);
         OpeningSearch { run: self, draft, later: &later, until: 0 }.improve(best);
+    }
+
+    /// The draft after everything that moves has landed and ended, and after the pods that the
+    /// openings of this cycle are for have followed, so that no other pod is promised their place.
+    fn after_openings<'w>(&self, draft: &Draft<'w>) -> Draft<'w> {
+        let followers = self.followers.iter().filter_map(|pod| self.candidate_of(draft, *pod));
+        followers.fold(draft.later(), |later, follower| match gate::landing(&follower, &later) {
+            Ok(landing) => later.later_after(follower, landing),
+            Err(_) => later,
+        })
     }
 }
 
@@ -73,7 +83,7 @@ impl<'d> OpeningSearch<'_, '_, 'd> {
             for follower in followers {
                 for node in self.nodes_for(&follower) {
                     if let Some(opening) = self.opens(&follower, node, &others) {
-                        opening.compete(best);
+                        Uncertain { follower: Some(follower.pod), ..opening }.compete(best);
                     }
                 }
             }
@@ -92,13 +102,19 @@ impl<'d> OpeningSearch<'_, '_, 'd> {
         hot
     }
 
-    /// The best pods of a hot node that stay only because of where they would land, if none of them
-    /// lands well.
+    /// The heaviest pods of a hot node that save an eviction and stay only because of where they
+    /// would land, if none of them lands well. In a large cluster, the work does not suffice to ask
+    /// for each of them before.
     fn followers(&mut self, node: NodeId) -> Vec<Candidate> {
         let hot = self.run.hot.get(&node).into_iter();
-        let asked = hot.flat_map(|hot| self.run.asked_on(self.draft, hot));
-        let followers = asked.filter_map(|pod| self.run.candidate_of(self.draft, pod));
-        let followers: Vec<Candidate> = followers.take(MOST_PODS).collect();
+        let savers = hot.flat_map(|hot| &hot.pods).filter(|(_, relief)| relief.saves > 0);
+        let savers = savers.filter_map(|(pod, relief)| {
+            let candidate = self.run.candidate_of(self.draft, *pod)?;
+            gate::admit_before_landing(&candidate, self.draft).ok()?;
+            Some((relief.usage.get(), candidate))
+        });
+        let followers = descending(savers).take(MOST_PODS);
+        let followers: Vec<Candidate> = followers.map(|(_, candidate)| candidate).collect();
         // Such a pod only has to wait until other pods have ended.
         let mut waits = followers.iter().map(|pod| self.prospect(self.later, pod).is_some());
         if waits.any(|waits| waits) { Vec::new() } else { followers }
@@ -187,6 +203,7 @@ impl<'d> OpeningSearch<'_, '_, 'd> {
         let first_of = SavedEvictions { moves, need: None, success: ratio };
         Some(Uncertain {
             saves: success * saved / whole(moves),
+            follower: None,
             first: Candidate { saves: Some(first_of), ..first.clone() },
         })
     }

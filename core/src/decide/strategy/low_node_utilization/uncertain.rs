@@ -20,6 +20,8 @@ pub(super) struct Uncertain {
     pub(super) saves: f64,
     /// The first move.
     pub(super) first: Candidate,
+    /// The pod that an opening is for.
+    pub(super) follower: Option<PodId>,
 }
 
 impl Uncertain {
@@ -44,7 +46,9 @@ impl LowNodeUtilizationRun<'_> {
         if !draft.world.policy.steering.hot {
             self.improve_by_opening(draft, &mut best);
         }
-        Some(best?.first)
+        let best = best?;
+        self.followers.extend(best.follower);
+        Some(best.first)
     }
 
     /// Whether the cycle has made so many moves that others than certain ones wait.
@@ -86,7 +90,8 @@ impl LowNodeUtilizationRun<'_> {
     fn single(&self, draft: &Draft<'_>, pod: PodId) -> Option<Uncertain> {
         let first = self.candidate_of(draft, pod)?;
         gate::admit_before_landing(&first, draft).ok()?;
-        Some(Uncertain { saves: gate::prospect(&first, draft).ok()?.success.get(), first })
+        let saves = gate::prospect(&first, draft).ok()?.success.get();
+        Some(Uncertain { saves, first, follower: None })
     }
 }
 
@@ -106,8 +111,11 @@ mod tests {
     fn best(all: &[f64]) -> Option<usize> {
         let mut best = None;
         for (pod, saves) in all.iter().enumerate() {
-            let uncertain =
-                Uncertain { saves: *saves, first: Candidate::new(PodId(pod), 0, Reason::Counted) };
+            let uncertain = Uncertain {
+                saves: *saves,
+                first: Candidate::new(PodId(pod), 0, Reason::Counted),
+                follower: None,
+            };
             uncertain.compete(&mut best);
         }
         best.map(|best| best.first.pod.0)
