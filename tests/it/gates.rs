@@ -393,6 +393,31 @@ fn the_head_and_the_workers_of_a_custom_resource_are_no_replicas_of_each_other()
     assert_eq!(plan("ray.io/RayCluster", other_image), stays);
     assert!(plan("apps/ReplicaSet", head).starts_with("move ray-1"));
     assert!(plan("ray.io/RayCluster", &head.replace("head", "worker")).starts_with("move ray-1"));
+    for role in ["role-name:decode", "modelserving.volcano.sh/role:decode"] {
+        let decode = format!("labels=ray.io/node-type:worker,{role} image=ray");
+        assert_eq!(plan("orchestration.aibrix.ai/RoleSet", &decode), stays);
+    }
+}
+
+#[test]
+fn pods_whose_controllers_have_different_kinds_are_no_replicas_of_each_other() {
+    let plan = |manager: &str| {
+        let cluster = format!(
+            "
+            node n1 system=2
+              flink cpu=100m uses=3 {manager}
+            node n2
+              flink*2 owner=Deployment cpu=100m uses=100m
+            node n3
+            "
+        );
+        text(&Cluster::parse(&cluster).plan(EVEN))
+    };
+    assert_eq!(
+        plan("owner=ReplicaSet"),
+        "keep flink-1 on n1: its workload has 1 of the 2 replicas that the policy requires"
+    );
+    assert!(plan("owner=Deployment").starts_with("move flink-1"));
 }
 
 #[test]

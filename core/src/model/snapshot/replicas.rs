@@ -6,6 +6,10 @@ use std::sync::Arc;
 use super::facts::{Owner, Role};
 use super::{Pod, PodId, Snapshot, Workload, WorkloadId};
 
+/// The labels that tell the pods of a RayCluster, a ModelServing of Kthena and a RoleSet of AIBrix
+/// apart. They usually share one image.
+const ROLES: [&str; 3] = ["ray.io/node-type", "modelserving.volcano.sh/role", "role-name"];
+
 impl Snapshot {
     /// Returns the number of a workload's pods that are neither finished nor terminating.
     pub fn replicas(&self, workload: WorkloadId) -> u32 {
@@ -21,11 +25,14 @@ impl Snapshot {
     /// Returns the pods of the same workload that do the same work, with this one. The runs of a
     /// CronJob, and the Jobs of a JobSet, do not replace each other, and neither do the different
     /// pods of a custom resource, such as the head and the workers of a RayCluster.
+    ///
+    /// Pods whose controllers have different kinds do not either: Flink runs its TaskManagers
+    /// directly under the Deployment of its JobManager.
     pub fn alike<'s>(&'s self, pod: &'s Pod) -> impl Iterator<Item = (PodId, &'s Pod)> {
         let of_job = pod.controller().is_some_and(|owner| owner.is("batch", "Job"));
         let own = pod.controller().filter(|owner| owner.is_custom()).map(|_| role(pod));
         self.of_same_workload(pod).filter(move |(_, other)| {
-            (!of_job || is_sibling(pod, other))
+            (is_sibling(pod, other) || !of_job && kind(other) == kind(pod))
                 && own.as_ref().is_none_or(|own| role(other) == *own)
         })
     }
@@ -54,9 +61,13 @@ fn is_sibling(pod: &Pod, other: &Pod) -> bool {
     Arc::ptr_eq(&other.spec, &pod.spec) || other.controller() == pod.controller()
 }
 
-/// The work of a pod among those of a custom resource: the images of its containers, and its kind
-/// of node in a RayCluster, whose pods usually share one image.
-fn role(pod: &Pod) -> (Option<&String>, Vec<&str>) {
+fn kind(pod: &Pod) -> Option<&str> {
+    pod.controller().map(|owner| owner.kind.as_str())
+}
+
+/// The work of a pod among those of a custom resource: its role and the images of its containers.
+fn role(pod: &Pod) -> ([Option<&String>; 3], Vec<&str>) {
     let main = pod.containers.iter().filter(|container| container.role == Role::Main);
-    (pod.labels.get("ray.io/node-type"), main.map(|container| container.image.as_str()).collect())
+    let images = main.map(|container| container.image.as_str());
+    (ROLES.map(|label| pod.labels.get(label)), images.collect())
 }
