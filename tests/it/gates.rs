@@ -421,6 +421,31 @@ fn pods_whose_controllers_have_different_kinds_are_no_replicas_of_each_other() {
 }
 
 #[test]
+fn a_revision_that_a_service_selects_has_only_its_own_replicas() {
+    let plan = |services: &str| {
+        let cluster = format!(
+            "
+            {services}
+            node n1 system=2
+              web cpu=100m uses=3 revision=a labels=rollouts-pod-template-hash:a
+            node n2
+              web*2 cpu=100m uses=100m revision=b labels=rollouts-pod-template-hash:b
+            node n3
+            "
+        );
+        text(&Cluster::parse(&cluster).plan(EVEN))
+    };
+    let active = "service active selects=app:web,rollouts-pod-template-hash";
+    assert_eq!(
+        plan(&format!("{active}:a")),
+        "keep web-1 on n1: its workload has 1 of the 2 replicas that the policy requires"
+    );
+    for others in ["service all selects=app:web", &format!("{active}:b"), ""] {
+        assert!(plan(others).starts_with("move web-1"), "{others}");
+    }
+}
+
+#[test]
 fn a_single_replica_moves_if_its_owner_or_its_budget_admits_it() {
     let with_budget = "evictable: {allow: [singleReplicasWithBudget]}\n";
     let answer = |pod: &str, budget: &str, policy: &str| {

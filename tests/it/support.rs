@@ -9,8 +9,8 @@
 //! budget hot allows=1   # with `owner=VirtualMachineInstance` that of a virtual machine
 //! ```
 //!
-//! A line `namespace other labels=team:a` gives a namespace its labels (and `deleting` a
-//! deletionTimestamp), and a line `lacking
+//! A line `service web selects=app:web` is a Service, a line `namespace other labels=team:a` gives a
+//! namespace its labels (and `deleting` a deletionTimestamp), and a line `lacking
 //! Namespace` makes all objects of a kind unknown, and `unreadable Pod name=odd` one object. A pod takes `age=`, `priority=`, `namespace=`,
 //! `labels=`, `gpu=` (a request of nvidia.com/gpu), `safe-to-evict=`, and the words `bare`,
 //! `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`, `stay` and
@@ -119,6 +119,10 @@ impl Cluster {
             match words.first {
                 "node" => node = cluster.add_node(&words),
                 "budget" => cluster.add_budget(&words),
+                "service" => cluster.objects.apply(Object::Service(
+                    ("default".to_owned(), words.second.to_owned()),
+                    words.get("selects").map(pairs).unwrap_or_default(),
+                )),
                 "storage-class" => cluster.objects.apply(storage::class(&words)),
                 "namespace" => cluster.objects.apply(Object::Namespace(
                     words.second.to_owned(),

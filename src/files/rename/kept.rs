@@ -55,7 +55,7 @@ impl NameKind {
 /// Well-known keys of labels and taints:
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, and the keys that decisions
 /// read.
-const KEYS: [&str; 55] = [
+const KEYS: [&str; 56] = [
     "DeletionCandidateOfClusterAutoscaler",
     "ToBeDeletedByClusterAutoscaler",
     "app.kubernetes.io/component",
@@ -106,6 +106,7 @@ const KEYS: [&str; 55] = [
     "ray.io/node-type",
     "ray.io/originated-from-crd",
     "role-name",
+    "rollouts-pod-template-hash",
     "scheduling.x-k8s.io/pod-group",
     "statefulset.kubernetes.io/pod-name",
     "topology.kubernetes.io/region",

@@ -157,15 +157,16 @@ impl<'w> Index<'w> {
     /// controller (`helper.DefaultSelector` in its source). Other services select all siblings, or
     /// by labels that were added later and that a replacement lacks.
     pub fn group(&self, pod: PodId) -> Option<Pods> {
+        let own = self.snapshot.pod(pod);
         if let Some(position) = self.siblings().1[pod.0] {
-            if self.depends_on_services(pod) && self.services_of(pod).any(names_pod) {
+            if self.depends_on_services(pod) && self.snapshot.services_of(own).any(names_pod) {
                 return Some(Rc::from([pod]));
             }
             return Some(Rc::clone(&self.siblings().0[position]));
         }
-        let own = self.snapshot.pod(pod);
         let merged: Labels = self
-            .services_of(pod)
+            .snapshot
+            .services_of(own)
             .flatten()
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
@@ -179,14 +180,6 @@ impl<'w> Index<'w> {
     /// not know its controller, or labels tell the pod from its siblings.
     pub fn depends_on_services(&self, pod: PodId) -> bool {
         self.siblings().1[pod.0].is_none() || names_pod(&self.snapshot.pod(pod).labels)
-    }
-
-    /// Returns the selectors of the services that select a pod.
-    fn services_of(&self, pod: PodId) -> impl Iterator<Item = &'w Labels> {
-        let (services, own) = (&self.snapshot.services, self.snapshot.pod(pod));
-        let from = services.range((own.namespace.clone(), String::new())..);
-        let of_namespace = from.take_while(|(name, _)| name.0 == own.namespace);
-        of_namespace.map(|(_, labels)| labels).filter(|labels| selects(labels, &own.labels))
     }
 
     /// Returns the number of pods with the same controller that stay, with this pod; zero for a pod
@@ -379,9 +372,4 @@ fn with_ports(snapshot: &Snapshot) -> Vec<PodId> {
 fn names_pod(labels: &Labels) -> bool {
     let own = ["statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"];
     own.iter().any(|key| labels.contains_key(*key))
-}
-
-/// Whether a service with this selector selects a pod with these labels.
-fn selects(selector: &Labels, labels: &Labels) -> bool {
-    !selector.is_empty() && selector.iter().all(|(k, v)| labels.get(k) == Some(v))
 }

@@ -3,12 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::values::selector::Labels;
+
 use super::facts::{Owner, Role};
 use super::{Pod, PodId, Snapshot, Workload, WorkloadId};
 
 /// The labels that tell the pods of a RayCluster, a ModelServing of Kthena and a RoleSet of AIBrix
 /// apart. They usually share one image.
 const ROLES: [&str; 3] = ["ray.io/node-type", "modelserving.volcano.sh/role", "role-name"];
+
+/// The label of the revision of an Argo Rollout, which its services have in their selectors.
+pub const ROLLOUT_REVISION: &str = "rollouts-pod-template-hash";
 
 impl Snapshot {
     /// Returns the number of a workload's pods that are neither finished nor terminating.
@@ -27,14 +32,26 @@ impl Snapshot {
     /// pods of a custom resource, such as the head and the workers of a RayCluster.
     ///
     /// Pods whose controllers have different kinds do not either: Flink runs its TaskManagers
-    /// directly under the Deployment of its JobManager.
+    /// directly under the Deployment of its JobManager. The active service of an Argo Rollout
+    /// selects the pods of one revision only.
     pub fn alike<'s>(&'s self, pod: &'s Pod) -> impl Iterator<Item = (PodId, &'s Pod)> {
         let of_job = pod.controller().is_some_and(|owner| owner.is("batch", "Job"));
         let own = pod.controller().filter(|owner| owner.is_custom()).map(|_| role(pod));
+        let by_revision = |selector: &Labels| selector.contains_key(ROLLOUT_REVISION);
+        let revision = pod.labels.get(ROLLOUT_REVISION);
+        let revision = revision.filter(|_| self.services_of(pod).any(by_revision));
         self.of_same_workload(pod).filter(move |(_, other)| {
             (is_sibling(pod, other) || !of_job && kind(other) == kind(pod))
                 && own.as_ref().is_none_or(|own| role(other) == *own)
+                && (revision.is_none() || other.labels.get(ROLLOUT_REVISION) == revision)
         })
+    }
+
+    /// Returns the selectors of the services that select a pod.
+    pub fn services_of<'s>(&'s self, pod: &'s Pod) -> impl Iterator<Item = &'s Labels> {
+        let from = self.services.range((pod.namespace.clone(), String::new())..);
+        let of_namespace = from.take_while(|(name, _)| name.0 == pod.namespace);
+        of_namespace.map(|(_, labels)| labels).filter(|labels| selects(labels, &pod.labels))
     }
 
     fn of_same_workload(&self, pod: &Pod) -> impl Iterator<Item = (PodId, &Pod)> {
@@ -63,6 +80,11 @@ fn is_sibling(pod: &Pod, other: &Pod) -> bool {
 
 fn kind(pod: &Pod) -> Option<&str> {
     pod.controller().map(|owner| owner.kind.as_str())
+}
+
+/// Whether a service with this selector selects a pod with these labels.
+fn selects(selector: &Labels, labels: &Labels) -> bool {
+    !selector.is_empty() && selector.iter().all(|(k, v)| labels.get(k) == Some(v))
 }
 
 /// The work of a pod among those of a custom resource: its role and the images of its containers.

@@ -12,6 +12,7 @@
 //! the scheduler knows no attach limit either; and a plan from a file evicts nothing, even if it
 //! counts no budget. Services change only the score of pods whose controller the scheduler does not
 //! know, and of pods of a StatefulSet, which may have services of their own (`DefaultSelector`).
+//! They also say which pods of an Argo Rollout replace each other.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::{Replacement, UnknownKind, UnknownObjects};
 use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::objects::ObjectKind;
-use crate::model::snapshot::{Pod, PodId, Snapshot};
+use crate::model::snapshot::{Pod, PodId, ROLLOUT_REVISION, Snapshot};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     match unknown(candidate.pod, draft)
@@ -119,7 +120,10 @@ fn needs(draft: &Draft<'_>, id: PodId, kind: ObjectKind) -> bool {
         ObjectKind::CsiNode => !snapshot.attached_volumes(pod).is_empty(),
         ObjectKind::Attachment => is_limited(snapshot, pod),
         ObjectKind::Budget => true,
-        ObjectKind::Service => pod.spread.is_empty() && draft.index().depends_on_services(id),
+        ObjectKind::Service => {
+            pod.labels.contains_key(ROLLOUT_REVISION)
+                || pod.spread.is_empty() && draft.index().depends_on_services(id)
+        }
         _ => false,
     }
 }
