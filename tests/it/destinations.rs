@@ -215,8 +215,7 @@ fn no_pod_goes_where_the_kubelet_has_just_refused_its_sibling() {
             format!("node n1\n web*4 cpu=300m uses=1500m\nnode n2\n {n2}\nnode n3 cordoned");
         Cluster::parse(&cluster).plan(EVEN)
     };
-    for reason in ["OutOfcpu", "TopologyAffinityError", "UnexpectedAdmissionError", "NodeAffinity"]
-    {
+    for reason in ["OutOfcpu", "NodeAffinity", "SysctlForbidden", "AReasonOfALaterRelease"] {
         let refused = plan(&format!("web phase=Failed reason={reason} age=59m"));
         let expected = format!(
             "its replacement could land on n2, which cannot run it: its kubelet refused another \
@@ -227,6 +226,8 @@ fn no_pod_goes_where_the_kubelet_has_just_refused_its_sibling() {
     for other in [
         "web phase=Failed reason=OutOfcpu age=60m",
         "web phase=Failed reason=Evicted age=5m",
+        "web phase=Failed reason=NodeShutdown age=5m",
+        "web phase=Failed reason=Crashed exits=Error:1 age=5m",
         "other phase=Failed reason=OutOfcpu age=5m",
         "web phase=Failed reason=OutOfcpu age=5m\n web age=4m",
     ] {

@@ -13,8 +13,10 @@ use crate::model::snapshot::{NodeId, Pod, WorkloadId};
 
 use super::World;
 
-/// The reasons of refusals that may last, beside `OutOfcpu` and those of other resources.
-const REASONS: [&str; 3] = ["NodeAffinity", "TopologyAffinityError", "UnexpectedAdmissionError"];
+/// The reasons of pods that have failed otherwise, or that the kubelet refuses only until the
+/// pressure or the shutdown of its node has passed. The node reports both.
+const PASSING: [&str; 5] =
+    ["DeadlineExceeded", "Evicted", "NodeShutdown", "Preempting", "Terminated"];
 /// The time after which a refusal says nothing any more: the node may have changed.
 const RECENT: SignedDuration = SignedDuration::from_hours(1);
 
@@ -42,7 +44,8 @@ fn refusal(pod: &Pod, now: Timestamp) -> Option<((NodeId, WorkloadId), &str)> {
     if pod.phase != PodPhase::Failed || now.duration_since(pod.created) >= RECENT {
         return None;
     }
-    let reason = pod.reason.as_deref()?;
-    let lasts = REASONS.contains(&reason) || reason.starts_with("OutOf");
-    Some(((pod.node?, pod.workload?), reason)).filter(|_| lasts)
+    let reason = pod.reason.as_deref().filter(|reason| !PASSING.contains(reason))?;
+    let mut containers = pod.containers.iter();
+    let has_run = containers.any(|container| container.ended.is_some() || container.restarts > 0);
+    Some(((pod.node?, pod.workload?), reason)).filter(|_| !has_run)
 }
