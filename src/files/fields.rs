@@ -150,6 +150,7 @@ const VOLUME: Keep = Keep::Fields(kept! {
     ephemeral { volumeClaimTemplate { spec { storageClassName: Name(Storage) } } },
     persistentVolumeClaim { claimName: Name(Claim) },
     csi { driver: Name(Driver) },
+    image { reference: Name(Image), pullPolicy },
 });
 const POD_SPEC: Keep = Keep::Fields(kept! {
     nodeName: Name(Node),
@@ -159,6 +160,9 @@ const POD_SPEC: Keep = Keep::Fields(kept! {
     schedulerName: Name(Scheduler),
     schedulingGates { name: Name(Part) },
     os { name },
+    securityContext { supplementalGroupsPolicy },
+    hostUsers,
+    runtimeClassName: Name(Part),
     nodeSelector: Labels,
     affinity: AFFINITY,
     topologySpreadConstraints: SPREAD,
@@ -187,6 +191,8 @@ const NODE: KeptFields = kept! {
         conditions: Condition,
         images { names: Name(Image), sizeBytes },
         nodeInfo { operatingSystem },
+        features { supplementalGroupsPolicy },
+        runtimeHandlers { name: Name(Part), features { userNamespaces } },
     },
 };
 const POD: KeptFields = kept! {

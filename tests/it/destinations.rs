@@ -173,11 +173,13 @@ os=linux | os=linux | os=linux | moves
 | os=windows | os=windows | moves
 | | | moves
 # The kubelet may not pull the image, and lists it with its registry and tag.
-image=web never-pulls | images=web:2 | cordoned | cannot run it: its imagePullPolicy is Never, and the node does not list its image web
+image=web never-pulls | images=web:2 | cordoned | cannot run it: its pull policy is Never, and the node does not list its image web
 image=web never-pulls | images=redis:7,docker.io/library/web:latest | cordoned | moves
 image=library/web:1 never-pulls | images=docker.io/library/web:1 | cordoned | moves
-image=web:1 never-pulls | images=myweb:1 | cordoned | cannot run it: its imagePullPolicy is Never, and the node does not list its image web:1
+image=web:1 never-pulls | images=myweb:1 | cordoned | cannot run it: its pull policy is Never, and the node does not list its image web:1
 image=web | images=web:2 | cordoned | moves
+never-pulls-volume=model | images=web:2 | cordoned | cannot run it: its pull policy is Never, and the node does not list its image model
+never-pulls-volume=model | images=model | cordoned | moves
 # The driver of the volume does not run there: the second node has no CSINode. A driver that is on no node is unknown.
 volume=ebs | drivers=nfs | cordoned drivers=ebs | lacks the CSI driver ebs of its volume
 volume=ebs | | cordoned drivers=ebs | lacks the CSI driver ebs of its volume
@@ -265,6 +267,34 @@ fn no_pod_that_runs_on_one_system_goes_to_another_although_it_names_none() {
     );
     // One that does not run may have landed on the wrong system.
     assert!(!plan("unready").moves.is_empty());
+}
+
+#[test]
+fn no_pod_goes_where_a_feature_of_its_node_is_missing_that_it_needs() {
+    let plan = |home: &str, needs: &str, n2: &str| {
+        let text = format!("node n1 {home}\n web*4 cpu=300m uses=1500m {needs}\nnode n2 {n2}");
+        Cluster::parse(&text).plan(EVEN)
+    };
+    for (feature, shown) in [
+        ("strict-groups", "supplementalGroupsPolicy: Strict"),
+        ("user-namespaces", "user namespaces"),
+        ("gvisor", "the runtime handler gvisor"),
+    ] {
+        let home = format!("features=runc,{feature}");
+        let needs = format!("needs={feature}");
+        assert_eq!(
+            why(&plan(&home, &needs, "features=runc")),
+            format!(
+                "its replacement could land on n2, which cannot run it: it needs {shown}, which \
+                 the node does not report"
+            )
+        );
+        for (home, needs, n2) in
+            [(&*home, &*needs, &*home), (&*home, "", "features=runc"), ("", &*needs, "")]
+        {
+            assert!(!plan(home, needs, n2).moves.is_empty(), "{home} {needs} {n2}");
+        }
+    }
 }
 
 #[test]

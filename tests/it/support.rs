@@ -3,7 +3,7 @@
 //! ```text
 //! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned
 //! node n2 not-ready no-metrics no-scale-down
-//! node n3 closed=Deleting,DiskPressure os=windows images=web:1,log:2
+//! node n3 closed=Deleting,DiskPressure os=windows images=web:1,log:2 features=user-namespaces,gvisor
 //!   hot*3 cpu=100m memory=100Mi uses=1/200Mi   # three pods of Deployment and ReplicaSet hot
 //!   agent cpu=100m uses=100m daemon
 //! budget hot allows=1   # with `owner=VirtualMachineInstance` that of a virtual machine
@@ -206,6 +206,7 @@ impl Cluster {
             ready: !words.has("not-ready"),
             closures: closures(words),
             os: words.get("os").map(str::to_owned),
+            features: words.get("features").map(pod_options::features).unwrap_or_default(),
             images: words.get("images").map(images).unwrap_or_default(),
             allocatable,
             unremovable: words
@@ -360,6 +361,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             claims: storage::claims(words, &name),
             ephemeral: storage::ephemeral(words, &name),
             inline_drivers: words.get("inline").map(str::to_owned).into_iter().collect(),
+            never_pulled: words.get("never-pulls-volume").map(str::to_owned).into_iter().collect(),
         }
         .into(),
         namespace,
@@ -407,6 +409,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             qos: Qos::Burstable,
             grace: words.parsed("grace").unwrap_or(PodSpecFacts::USUAL_GRACE),
             os: words.get("os").map(str::to_owned),
+            needs: words.get("needs").map(pod_options::features).unwrap_or_default(),
             node_selector: words.get("on").map(pairs).unwrap_or_default(),
             resource_claims: words.has("devices"),
             ..PodSpecFacts::default()

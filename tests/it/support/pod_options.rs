@@ -18,7 +18,7 @@
 //! - queue: `pending` (on no node), `nominated=n2` (the same, with room reserved on n2), `gated`
 //! - priority: `never-preempts`
 //! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
-//! - nodes: `os=linux` (`spec.os.name`), `tolerates=key=value:NoSchedule` (with `@60` for a minute,
+//! - nodes: `os=linux` (`spec.os.name`), `needs=user-namespaces,strict-groups,gvisor` (features of nodes), `tolerates=key=value:NoSchedule` (with `@60` for a minute,
 //!   and with the key `*` all taints), `requires=disk:ssd`, `prefers=disk:ssd*60`
 //! - other pods: `anti-affinity=web@zone` (app web in the same zone; without `@zone` on the same node),
 //!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other
@@ -27,15 +27,15 @@
 //! - scheduler: `scheduler=packer`
 //! - containers: `limit=1/1Gi` (cpu and memory, `-` for none), likewise `overhead=` and `init=`,
 //!   which are parts of `cpu=` and `memory=`, `image=a,b` (two containers, which request cpu) and
-//!   `never-pulls`, `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes
+//!   `never-pulls`, `never-pulls-volume=web` (an image volume), `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes
 //!   `init-` and `ephemeral-` select other container roles.
 
 use std::sync::Arc;
 
 use evenkeel::model::snapshot::facts::{
-    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, JobFacts, Numbering, Owner,
-    OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Revision, Role, Spread, Taint,
-    Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
+    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, JobFacts, NodeFeature,
+    Numbering, Owner, OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Revision,
+    Role, Spread, Taint, Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
 };
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
@@ -125,6 +125,16 @@ pub(super) fn do_not_disrupt(text: &str) -> DoNotDisrupt {
 /// Parses `gang=train`: a PodGroup.
 pub(super) fn gang(name: &str) -> Gang {
     Gang { kind: "PodGroup", name: name.to_owned() }
+}
+
+/// Parses features of nodes, such as `user-namespaces,gvisor`.
+pub(super) fn features(text: &str) -> Vec<NodeFeature> {
+    let feature = |word: &str| match word {
+        "strict-groups" => NodeFeature::StrictGroups,
+        "user-namespaces" => NodeFeature::UserNamespaces,
+        handler => NodeFeature::Handler(handler.to_owned()),
+    };
+    text.split(',').map(feature).collect()
 }
 
 pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {

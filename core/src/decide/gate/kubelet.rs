@@ -5,16 +5,22 @@
 //! (`rejectPodAdmissionBasedOnOSField` and `rejectPodAdmissionBasedOnOSSelector` in the kubelet's
 //! source). There is no such check of the processor architecture. Conditions of the node are
 //! [`crate::model::snapshot::facts::NodeClosure`]. The kubelet checks more that objects of the API
-//! do not show: topology, cpu and memory managers, device plugins, AppArmor, unsafe sysctls,
-//! `supplementalGroupsPolicy`, and a shutdown that has not been reported yet. A pod of the workload
-//! that it has refused shows that.
+//! do not show: topology, cpu and memory managers, device plugins, AppArmor, unsafe sysctls, and a
+//! shutdown that has not been reported yet. A pod of the workload that it has refused shows that.
 //!
-//! It does not pull the image of a container whose `imagePullPolicy` is `Never`. A node lists no
-//! more than 50 images (`nodeStatusMaxImages`), so it may have one that it does not list.
+//! Nodes report what their container runtimes can do (`features` and `runtimeHandlers` of their
+//! status). Where the pod's own node reports a feature that the pod needs, the other one must
+//! report it too (`rejectPodAdmissionBasedOnSupplementalGroupsPolicy`, and
+//! `GetOrCreateUserNamespaceMappings` of the user namespace manager). RuntimeClasses are not read,
+//! so a handler counts only if it has the name of its class. `declaredFeatures` are left out: they
+//! differ only while kubelets are upgraded.
+//!
+//! It does not pull the image of a container or volume whose pull policy is `Never`. A node lists
+//! no more than 50 images (`nodeStatusMaxImages`), so it may have one that it does not list.
 
 use crate::decide::projection::Projection;
 use crate::model::plan::KubeletRefusal;
-use crate::model::snapshot::facts::Image;
+use crate::model::snapshot::facts::{Image, NodeFeature};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId};
 
 /// The label of pods and nodes that names an operating system.
@@ -28,7 +34,9 @@ pub(super) fn admits(
 ) -> Result<(), KubeletRefusal> {
     let snapshot = projection.world.snapshot;
     let (pod, there) = (snapshot.pod(pod), snapshot.node(node));
-    runs_its_system(pod, pod.node.map(|home| snapshot.node(home)), there)?;
+    let home = pod.node.map(|home| snapshot.node(home));
+    runs_its_system(pod, home, there)?;
+    has_its_features(pod, home, there)?;
     has_its_images(pod, there)?;
     match pod.workload.and_then(|workload| projection.refused_at(node, workload)) {
         Some(reason) => Err(KubeletRefusal::RefusedAnother(reason.to_owned())),
@@ -49,10 +57,19 @@ fn runs_its_system(pod: &Pod, home: Option<&Node>, node: &Node) -> Result<(), Ku
     }
 }
 
+fn has_its_features(pod: &Pod, home: Option<&Node>, node: &Node) -> Result<(), KubeletRefusal> {
+    let at_home = |need: &&NodeFeature| home.is_some_and(|home| home.features.contains(need));
+    match pod.needs.iter().filter(at_home).find(|need| !node.features.contains(need)) {
+        Some(need) => Err(KubeletRefusal::LacksFeature(need.clone())),
+        None => Ok(()),
+    }
+}
+
 fn has_its_images(pod: &Pod, node: &Node) -> Result<(), KubeletRefusal> {
-    let mut unpulled = pod.containers.iter().filter(|container| container.never_pulled);
-    match unpulled.find(|container| !lists(node, &container.image)) {
-        Some(container) => Err(KubeletRefusal::LacksImage(container.image.clone())),
+    let unpulled = pod.containers.iter().filter(|container| container.never_pulled);
+    let mut unpulled = unpulled.map(|container| &container.image).chain(&pod.volumes.never_pulled);
+    match unpulled.find(|image| !lists(node, image)) {
+        Some(image) => Err(KubeletRefusal::LacksImage(image.clone())),
         None => Ok(()),
     }
 }

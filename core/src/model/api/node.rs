@@ -34,6 +34,24 @@ messages! {
         addresses: Vec<ApiAddress> = 5 (message, repeated),
         node_info: ApiNodeInfo = 7 (message, required),
         images: Vec<ApiImage> = 8 (message, repeated),
+        runtime_handlers: Vec<ApiRuntimeHandler> = 12 (message, repeated),
+        features: ApiNodeFeatures = 13 (message, required),
+    }
+
+    /// `NodeRuntimeHandler`.
+    struct ApiRuntimeHandler {
+        name: String = 1 (string),
+        features: ApiRuntimeHandlerFeatures = 2 (message, required),
+    }
+
+    /// `NodeRuntimeHandlerFeatures`.
+    struct ApiRuntimeHandlerFeatures {
+        user_namespaces: bool = 2 (bool),
+    }
+
+    /// `NodeFeatures`.
+    struct ApiNodeFeatures {
+        supplemental_groups_policy: bool = 1 (bool),
     }
 
     /// `NodeSystemInfo`.

@@ -28,17 +28,20 @@ messages! {
         node_selector: BTreeMap<String, String> = 7 (btree_map = "string, string"),
         node_name: String = 10 (string),
         host_network: bool = 11 (bool),
+        security_context: ApiPodSecurityContext = 14 (message, required),
         affinity: ApiAffinity = 18 (message, required),
         scheduler_name: String = 19 (string),
         init_containers: Vec<ApiContainer> = 20 (message, repeated),
         tolerations: Vec<ApiToleration> = 22 (message, repeated),
         priority_class_name: String = 24 (string),
         priority: Option<i32> = 25 (int32, optional),
+        runtime_class_name: String = 29 (string),
         preemption_policy: String = 31 (string),
         overhead: Quantities = 32 (btree_map = "string, message"),
         topology_spread_constraints: Vec<ApiSpreadConstraint> = 33 (message, repeated),
         ephemeral_containers: Vec<ApiEphemeralContainer> = 34 (message, repeated),
         os: ApiPodOs = 36 (message, required),
+        host_users: Option<bool> = 37 (bool, optional),
         scheduling_gates: Vec<ApiPresence> = 38 (message, repeated),
         resource_claims: Vec<ApiPresence> = 39 (message, repeated),
         /// Those of the whole pod.
@@ -46,6 +49,11 @@ messages! {
         /// Of Kubernetes 1.35, before `schedulingGroup`.
         workload_ref: ApiWorkloadReference = 42 (message, required),
         scheduling_group: ApiSchedulingGroup = 43 (message, required),
+    }
+
+    /// `PodSecurityContext`.
+    struct ApiPodSecurityContext {
+        supplemental_groups_policy: String = 12 (string),
     }
 
     /// `PodOS`.
@@ -106,6 +114,13 @@ messages! {
         persistent_volume_claim: Option<ApiClaimSource> = 10 (message, optional),
         csi: Option<ApiInlineCsiVolume> = 28 (message, optional),
         ephemeral: Option<ApiEphemeralSource> = 29 (message, optional),
+        image: Option<ApiImageSource> = 30 (message, optional),
+    }
+
+    /// `ImageVolumeSource`.
+    struct ApiImageSource {
+        reference: String = 1 (string),
+        pull_policy: String = 2 (string),
     }
 
     /// `CSIVolumeSource`.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
-use crate::model::snapshot::facts::{NodeClosure, Taint};
+use crate::model::snapshot::facts::{NodeClosure, NodeFeature, Taint};
 use crate::values::text::{are, duration};
 
 /// The reason why a node cannot take a pod, after "is".
@@ -194,8 +194,11 @@ pub enum KubeletRefusal {
         /// The operating system of the node; `None` if it is unknown.
         runs: Option<String>,
     },
+    /// The node does not report a feature that the pod needs, and the pod's own node does.
+    #[error("it needs {0}, which the node does not report")]
+    LacksFeature(NodeFeature),
     /// The node does not list an image of the pod, which may not be pulled.
-    #[error("its imagePullPolicy is Never, and the node does not list its image {0}")]
+    #[error("its pull policy is Never, and the node does not list its image {0}")]
     LacksImage(String),
     /// The kubelet refused a pod of the same workload a short time ago, for this reason.
     #[error("its kubelet refused another pod of the workload within the last hour, with {0}")]

@@ -23,8 +23,9 @@ pub use closure::NodeClosure;
 pub use gang::Gang;
 pub use owner::{JobFacts, Numbering, Owner, OwnerFacts, Revision, UidHash, WhenEvicted};
 pub use placement::{
-    Attachment, Claim, ClaimRef, ClaimState, EphemeralClaim, HostPort, Image, NonZeroRequests,
-    PodAffinityTerm, Spread, StorageClass, Volume, VolumeState, WeightedPodAffinityTerm,
+    Attachment, Claim, ClaimRef, ClaimState, EphemeralClaim, HostPort, Image, NodeFeature,
+    NonZeroRequests, PodAffinityTerm, Spread, StorageClass, Volume, VolumeState,
+    WeightedPodAffinityTerm,
 };
 pub use pod::{PodFacts, PodSizes, PodSpecFacts, ResourceName};
 
@@ -53,6 +54,8 @@ pub struct NodeFacts {
     /// The operating system of its kubelet: `status.nodeInfo.operatingSystem`, or its label
     /// `kubernetes.io/os`. `None` if it has neither.
     pub os: Option<String>,
+    /// The features that its kubelet reports, of those that pods may need.
+    pub features: Vec<NodeFeature>,
     /// The allocatable amount by resource, or the capacity if the kubelet reports no allocatable.
     pub allocatable: Vec<(String, Amount)>,
     /// The cpu and memory of the machine, if the kubelet reports them.
@@ -293,6 +296,8 @@ pub struct Volumes {
     /// The CSI drivers of its inline volumes, such as that of secrets-store. They mount a volume
     /// without attaching it.
     pub inline_drivers: Vec<String>,
+    /// The images of its volumes that a node must have already: their `pullPolicy` is `Never`.
+    pub never_pulled: Vec<String>,
 }
 
 /// The facts of a CSINode: the CSI drivers of the node, with the number of volumes that each can

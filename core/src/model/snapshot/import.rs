@@ -329,7 +329,7 @@ fn label_selector(field: &str, selector: &ApiSelector) -> Result<Selector, Wrong
 mod tests {
     use super::*;
     use crate::model::snapshot::facts::{
-        Image, NodeClosure, NodeFacts, OwnerFacts, Taint, WhenEvicted,
+        Image, NodeClosure, NodeFacts, NodeFeature, OwnerFacts, Taint, WhenEvicted,
     };
     use crate::values::Amount;
     use proptest::prelude::*;
@@ -472,6 +472,29 @@ mod tests {
         assert_eq!(os("{}", "{}"), None);
         assert_eq!(os(label, "{}").as_deref(), Some("linux"));
         assert_eq!(os(label, info).as_deref(), Some("windows"));
+    }
+
+    #[test]
+    fn pods_need_features_and_nodes_report_them() {
+        let all = [
+            NodeFeature::StrictGroups,
+            NodeFeature::UserNamespaces,
+            NodeFeature::Handler("gvisor".to_owned()),
+        ];
+        let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {hostUsers: false,
+            runtimeClassName: gvisor, securityContext: {supplementalGroupsPolicy: Strict}}}";
+        let Object::Pod(pod) = facts_of(pod) else { panic!("a pod") };
+        assert_eq!(pod.needs, all);
+        let node = |can: bool| {
+            let node = format!(
+                "{{apiVersion: v1, kind: Node, metadata: {{name: n1}}, status: {{
+                    features: {{supplementalGroupsPolicy: {can}}}, runtimeHandlers: [
+                    {{name: '', features: {{userNamespaces: {can}}}}}, {{name: gvisor}}]}}}}"
+            );
+            node_of(&node).features
+        };
+        assert_eq!(node(true), all);
+        assert_eq!(node(false), all[2..]);
     }
 
     #[test]

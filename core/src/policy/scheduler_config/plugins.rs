@@ -29,7 +29,8 @@ const OTHERS: [&str; 11] = [
 ];
 
 /// Plugins of kube-scheduler that neither filter nor score nodes, or only by facts that are the
-/// same for a replacement.
+/// same for a replacement. NodeDeclaredFeatures is left out: nodes declare different features only
+/// while their kubelets are upgraded.
 const NEUTRAL: [&str; 14] = [
     "SchedulingGates",
     "PrioritySort",

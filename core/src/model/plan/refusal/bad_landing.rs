@@ -200,6 +200,9 @@ fn avoid(node: &str, why: &KubeletRefusal) -> String {
         KubeletRefusal::LacksImage(image) => {
             format!("load {image} on {node}, or keep the pod away from it by a node selector")
         }
+        KubeletRefusal::LacksFeature(_) => {
+            format!("keep the pod away from {node} by a node selector")
+        }
         KubeletRefusal::RefusedAnother(_) => format!(
             "repair {node} by the message of its failed pod, or keep the pod away from it by a \
              node selector"

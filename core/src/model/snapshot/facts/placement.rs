@@ -39,6 +39,21 @@ pub struct HostPort {
     pub of_sidecar: bool,
 }
 
+/// A feature of a kubelet and its container runtime that a pod may need. kube-scheduler does not
+/// look at it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NodeFeature {
+    /// `supplementalGroupsPolicy: Strict` in the security context of the pod.
+    #[error("supplementalGroupsPolicy: Strict")]
+    StrictGroups,
+    /// A user namespace for the pod: `hostUsers: false`.
+    #[error("user namespaces")]
+    UserNamespaces,
+    /// The runtime handler with the name of the RuntimeClass of the pod.
+    #[error("the runtime handler {0}")]
+    Handler(String),
+}
+
 /// An image that a node has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Image {

@@ -11,8 +11,9 @@ use crate::values::Amount;
 use crate::values::selector::{Labels, NodeTerm};
 
 use super::{
-    Annotations, Condition, ConditionState, Container, Gang, HostPort, NonZeroRequests, Owner,
-    PodAffinityTerm, PodPhase, Qos, Spread, Toleration, Volumes, WeightedPodAffinityTerm,
+    Annotations, Condition, ConditionState, Container, Gang, HostPort, NodeFeature,
+    NonZeroRequests, Owner, PodAffinityTerm, PodPhase, Qos, Spread, Toleration, Volumes,
+    WeightedPodAffinityTerm,
 };
 
 /// The name of a resource. The usual ones take no memory.
@@ -117,6 +118,8 @@ pub struct PodSpecFacts {
     pub grace: SignedDuration,
     /// The operating system that its kubelet must run: `spec.os.name`; `None` if it does not say.
     pub os: Option<String>,
+    /// The features that its kubelet and container runtime must have.
+    pub needs: Vec<NodeFeature>,
     /// The name of its scheduler; `None` for `default-scheduler`.
     pub scheduler: Option<String>,
     /// Whether it has scheduling gates. The scheduler ignores it until they are removed.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::model::api::{ApiImage, ApiNode, ApiNodeStatus, ApiTaint};
-use crate::model::snapshot::facts::{Image, NodeClosure, NodeFacts, Taint};
+use crate::model::snapshot::facts::{Image, NodeClosure, NodeFacts, NodeFeature, Taint};
 use crate::values::{Amount, value_of};
 
 use super::{Wrong, annotation, effect, filled, name_of, requests, time};
@@ -43,6 +43,7 @@ pub(super) fn read(node: &ApiNode) -> Result<NodeFacts, Wrong> {
         ready: !status.conditions.iter().any(|c| c.kind == "Ready" && c.status != "True"),
         closures: closures(node),
         os: os(node),
+        features: features(status),
         allocatable: allocatable(status, &capacity)?,
         capacity,
         unremovable: UNREMOVABLE
@@ -75,6 +76,18 @@ fn closures(node: &ApiNode) -> Vec<NodeClosure> {
 fn os(node: &ApiNode) -> Option<String> {
     let label = node.metadata.labels.get("kubernetes.io/os");
     filled(&node.status.node_info.operating_system).or_else(|| label.cloned())
+}
+
+fn features(status: &ApiNodeStatus) -> Vec<NodeFeature> {
+    let handlers = &status.runtime_handlers;
+    let user_namespaces = handlers.iter().any(|handler| handler.features.user_namespaces);
+    let can = [
+        (status.features.supplemental_groups_policy, NodeFeature::StrictGroups),
+        (user_namespaces, NodeFeature::UserNamespaces),
+    ];
+    let can = can.into_iter().filter(|(can, _)| *can).map(|(_, feature)| feature);
+    let named = handlers.iter().filter(|handler| !handler.name.is_empty());
+    can.chain(named.map(|handler| NodeFeature::Handler(handler.name.clone()))).collect()
 }
 
 fn internal_addresses(status: &ApiNodeStatus) -> Vec<String> {

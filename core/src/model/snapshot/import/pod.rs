@@ -6,8 +6,9 @@ use crate::model::api::{
     ApiCondition, ApiMetadata, ApiPod, ApiPodSpec, ApiPodStatus, ApiToleration, ApiVolume,
 };
 use crate::model::snapshot::facts::{
-    Annotations, Condition, ConditionState, DoNotDisrupt, EphemeralClaim, NotSafeToEvict, PodFacts,
-    PodPhase, PodSizes, PodSpecFacts, Qos, Tolerates, Toleration, Volumes,
+    Annotations, Condition, ConditionState, DoNotDisrupt, EphemeralClaim, NodeFeature,
+    NotSafeToEvict, PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Tolerates, Toleration,
+    Volumes,
 };
 
 use super::{
@@ -61,6 +62,7 @@ fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
         grace: grace(spec),
         qos: qos(spec, status)?,
         os: filled(&spec.os.name),
+        needs: needs(spec),
         // `None` means the default scheduler, however it is written.
         scheduler: filled(&spec.scheduler_name).filter(|n| n != "default-scheduler"),
         gated: !spec.scheduling_gates.is_empty(),
@@ -93,6 +95,16 @@ fn sizes(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<PodSizes, Wrong> {
         non_zero_requests: requests::non_zero_requests(spec, status)?,
         non_zero_requests_of_containers: requests::non_zero_requests_of_containers(spec, status)?,
     })
+}
+
+fn needs(spec: &ApiPodSpec) -> Vec<NodeFeature> {
+    let strict = spec.security_context.supplemental_groups_policy == "Strict";
+    let needs = [
+        strict.then_some(NodeFeature::StrictGroups),
+        (spec.host_users == Some(false)).then_some(NodeFeature::UserNamespaces),
+        filled(&spec.runtime_class_name).map(NodeFeature::Handler),
+    ];
+    needs.into_iter().flatten().collect()
 }
 
 /// The API server always sets the grace period. An object from a file may lack it.
@@ -215,6 +227,11 @@ fn volumes(meta: &ApiMetadata, spec: &ApiPodSpec) -> Volumes {
         inline_drivers: all()
             .filter_map(|v| v.csi.as_ref())
             .map(|csi| csi.driver.clone())
+            .collect(),
+        never_pulled: all()
+            .filter_map(|v| v.image.as_ref())
+            .filter(|image| image.pull_policy == "Never")
+            .map(|image| image.reference.clone())
             .collect(),
     }
 }

@@ -150,6 +150,7 @@ fn a_pod_is_converted() {
             claims: vec!["data-0".into()],
             ephemeral: vec![EphemeralClaim { name: "web-1-scratch".into(), class: None }],
             inline_drivers: vec!["secrets".into()],
+            never_pulled: Vec::new(),
         }
     );
     assert_eq!(pod.node_selector["disk"], "ssd");
@@ -394,6 +395,16 @@ fn an_invalid_pod_is_skipped_with_its_node() {
         assert!(skipped.why.starts_with(why), "{}", skipped.why);
         assert_eq!(skipped.node.as_deref(), Some("n1"));
     }
+}
+
+#[test]
+fn an_image_volume_may_never_be_pulled() {
+    let volume = |policy: &str| {
+        let volume = format!("{{name: m, image: {{reference: model, pullPolicy: {policy}}}}}");
+        pod_of(&bare(&format!("{{volumes: [{volume}]}}"), "{}")).volumes.never_pulled.clone()
+    };
+    assert_eq!(volume("Never"), ["model"]);
+    assert!(volume("IfNotPresent").is_empty());
 }
 
 #[test]
