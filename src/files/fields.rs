@@ -1,8 +1,9 @@
 //! The fields that a snapshot keeps of each kind, and how to scramble each field.
 //!
 //! The lists name the fields to keep, so an unknown field is left out. Of free text, only the
-//! values of [`ANNOTATIONS`] and the reasons of conditions are kept, so nothing can contain an
-//! environment variable, an argument or a command. In a scrambled file, free text is replaced.
+//! values of [`ANNOTATIONS`], the reasons of conditions and the words "exceeded quota" in their
+//! messages are kept, so nothing can contain an environment variable, an argument or a command. In
+//! a scrambled file, free text is replaced.
 
 use super::rename::NameKind;
 

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::model::snapshot::facts::OVER_QUOTA;
+
 use super::fields::{self, ANNOTATIONS, GANGS, Keep, MIRROR, PAUSES, SELECTED_NODE, STORAGE_CLASS};
 use super::rename::{NameCollector, NameKind, RealNames, Renamer, ScrambledNames};
 
@@ -229,7 +231,12 @@ impl Stripper<'_> {
             ("reason", if is_known { Keep::Plain } else { Keep::Name(NameKind::Reason) }),
             ("lastTransitionTime", Keep::Plain),
         ];
-        Some(fields_of(value, &fields, self).into())
+        let mut kept = fields_of(value, &fields, self);
+        let message = value.get("message").and_then(Value::as_str);
+        if message.is_some_and(|message| message.contains(OVER_QUOTA)) {
+            kept.insert("message".to_owned(), OVER_QUOTA.into());
+        }
+        Some(kept.into())
     }
 }
 

@@ -57,7 +57,7 @@ fn a_controller_that_is_deleted_or_fails_or_has_enough_pods_replaces_nothing() {
     stays("owner-deleting", "its ReplicaSet web creates no replacement: it is being deleted");
     stays(
         "owner-fails",
-        "its ReplicaSet web creates no replacement: its condition ReplicaFailure says that it \
+        "its Deployment web creates no replacement: its condition ReplicaFailure says that it \
          cannot create pods",
     );
     stays("wanted=3", "its ReplicaSet web creates no replacement: it wants 3 and has 4");
@@ -80,6 +80,26 @@ fn a_deployment_with_a_replica_set_that_fails_replaces_nothing() {
                ReplicaFailure";
     assert!(plan("default").starts_with(why), "{}", plan("default"));
     assert!(plan("other").contains("move web-"), "{}", plan("other"));
+}
+
+#[test]
+fn a_namespace_takes_no_new_pods_if_two_of_its_workloads_fail_or_one_at_a_quota() {
+    let plan = |others: &str| {
+        text(&hot(&format!("node n0 cordoned\n{others}"), "memory=256Mi").plan(EVEN))
+    };
+    let why = "keep web-1 on n1: its ReplicaSet web creates no replacement: the condition \
+               ReplicaFailure of others says that its namespace takes no new pods";
+    for refused in ["a owner-fails\nb owner-fails", "a owner-over-quota"] {
+        assert!(plan(refused).starts_with(why), "{}", plan(refused));
+    }
+    for open in [
+        "a owner-fails",
+        "a owner-fails revision=a\na owner-fails revision=b",
+        "a owner-fails\nb owner-fails namespace=other",
+        "a owner-over-quota namespace=other",
+    ] {
+        assert!(plan(open).starts_with("move web-"), "{}", plan(open));
+    }
 }
 
 #[test]

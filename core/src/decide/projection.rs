@@ -11,12 +11,14 @@ use crate::model::usage::{ExpectedDay, Measure};
 use crate::policy::Basis;
 use crate::values::{Amount, PerResource, Ratio, ResourceId};
 
+mod failing;
 mod ratios;
 mod refused;
 mod starting;
 mod tables;
 mod world;
 
+pub use failing::FailingCreation;
 pub use starting::LONG_START;
 use tables::Tables;
 pub use tables::TargetByMean;

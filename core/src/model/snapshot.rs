@@ -315,10 +315,9 @@ impl Snapshot {
         (!differ).then_some(facts)
     }
 
-    /// Returns the controllers of those that cannot create pods, with their namespaces.
-    pub fn failing_above(&self) -> impl Iterator<Item = (String, Owner)> {
-        let failing = self.owners.iter().filter(|(_, facts)| facts.fails);
-        failing.filter_map(|(key, facts)| Some((key.namespace.clone(), facts.above.clone()?)))
+    /// Returns the controllers that cannot create pods.
+    pub fn failing(&self) -> impl Iterator<Item = (&OwnerKey, &OwnerFacts)> {
+        self.owners.iter().filter(|(_, facts)| facts.fails.is_some())
     }
 
     /// Returns the priority of a pod, which admission derives from its class; `None` without

@@ -6,7 +6,7 @@
 //! - owner: `owner=Job`, `owner=ray.io/RayCluster`, `revision=b` (ReplicaSet web-b of Deployment web; with `owner=Job` Job web-b
 //!   of CronJob web), `two-owners`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
 //! - controller: `no-controller` (the owner is none), `owner-deleting`, `owner-fails` (it cannot
-//!   create pods), `wanted=3` pods, `template-node=n1`, `template-gated`,
+//!   create pods), `owner-over-quota` (the same because of a quota), `wanted=3` pods, `template-node=n1`, `template-gated`,
 //!   `ordered` or `parallel` (with `owner=StatefulSet`; ordinals from 1, or from 10 with `ordinals=10`;
 //!   `min-ready=1h`; `newest=web-b@3`: pods from ordinal 3 are created by that revision)
 //!   `no-object` (the Job or StatefulSet does not exist)
@@ -33,9 +33,9 @@
 use std::sync::Arc;
 
 use evenkeel::model::snapshot::facts::{
-    Condition, ConditionState, Container, DoNotDisrupt, Effect, Gang, JobFacts, NodeFeature,
-    Numbering, Owner, OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName, Revision,
-    Role, Spread, Taint, Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
+    Condition, ConditionState, Container, CreationFailure, DoNotDisrupt, Effect, Gang, JobFacts,
+    NodeFeature, Numbering, Owner, OwnerFacts, PodAffinityTerm, PodFacts, PodPhase, ResourceName,
+    Revision, Role, Spread, Taint, Tolerates, Toleration, WeightedPodAffinityTerm, WhenEvicted,
 };
 use evenkeel::model::snapshot::objects::{Object, ObjectKind};
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
@@ -72,7 +72,10 @@ pub(super) fn controller(pod: &PodFacts, words: &Words<'_>, app: &str) -> Object
         above: above.map(|kind| owner(kind, app)),
         uid: None,
         deleting: words.has("owner-deleting"),
-        fails: words.has("owner-fails"),
+        fails: words
+            .has("owner-over-quota")
+            .then_some(CreationFailure::Quota)
+            .or(words.has("owner-fails").then_some(CreationFailure::Other)),
         wanted: words.parsed("wanted"),
         node: words.get("template-node").map(Into::into),
         gated: words.has("template-gated"),

@@ -10,6 +10,7 @@ use crate::model::snapshot::{NodeId, PodId, WorkloadId};
 use crate::policy::Basis;
 use crate::values::{Ratio, ResourceId};
 
+use super::failing::FailingCreation;
 use super::refused::{RefusedPods, refused};
 use super::starting::starting_nothing;
 use super::{Projection, World};
@@ -26,7 +27,7 @@ pub(super) struct Tables {
     uncounted: OnceCell<Vec<Vec<PodId>>>,
     starting_nothing: OnceCell<BTreeSet<NodeId>>,
     refused: OnceCell<RefusedPods>,
-    failing_above: OnceCell<BTreeSet<(String, Owner)>>,
+    failing: OnceCell<FailingCreation>,
     ledger_size: OnceCell<LedgerSize>,
     /// For each strategy and pod.
     permitted: OnceCell<Vec<Vec<OnceCell<bool>>>>,
@@ -61,13 +62,9 @@ impl Projection<'_> {
         refused.get(&(node, workload)).map(String::as_str)
     }
 
-    /// Returns whether any controller of this one, such as any ReplicaSet of a Deployment, cannot
-    /// create pods.
-    pub fn fails_below(&self, namespace: &str, above: &Owner) -> bool {
-        let failing = || self.world.snapshot.failing_above().collect();
-        let failing = self.tables.failing_above.get_or_init(failing);
-        // Nearly always there is none.
-        !failing.is_empty() && failing.contains(&(namespace.to_owned(), above.clone()))
+    /// Returns the workloads and namespaces whose new pods the API server refuses.
+    pub fn failing(&self) -> &FailingCreation {
+        self.tables.failing.get_or_init(|| FailingCreation::of(self.world.snapshot))
     }
 
     /// Returns whether a strategy may evict a pod, as far as that does not depend on moves.

@@ -23,6 +23,7 @@ messages! {
         kind: String = 1 (string),
         status: String = 2 (string),
         reason: String = 4 (string),
+        message: String = 5 (string),
     }
 
     /// `ReplicaSetSpec` and `ReplicationControllerSpec`.

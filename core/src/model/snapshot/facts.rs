@@ -21,7 +21,10 @@ mod pod;
 pub use annotations::{Annotations, DoNotDisrupt, NotSafeToEvict};
 pub use closure::NodeClosure;
 pub use gang::Gang;
-pub use owner::{JobFacts, Numbering, Owner, OwnerFacts, Revision, UidHash, WhenEvicted};
+pub use owner::{
+    CreationFailure, JobFacts, Numbering, OVER_QUOTA, Owner, OwnerFacts, Revision, UidHash,
+    WhenEvicted,
+};
 pub use placement::{
     Attachment, Claim, ClaimRef, ClaimState, EphemeralClaim, HostPort, Image, NodeFeature,
     NonZeroRequests, PodAffinityTerm, Spread, StorageClass, Volume, VolumeState,

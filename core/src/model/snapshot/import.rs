@@ -329,7 +329,7 @@ fn label_selector(field: &str, selector: &ApiSelector) -> Result<Selector, Wrong
 mod tests {
     use super::*;
     use crate::model::snapshot::facts::{
-        Image, NodeClosure, NodeFacts, NodeFeature, OwnerFacts, Taint, WhenEvicted,
+        CreationFailure, Image, NodeClosure, NodeFacts, NodeFeature, OwnerFacts, Taint, WhenEvicted,
     };
     use crate::values::Amount;
     use proptest::prelude::*;
@@ -586,11 +586,14 @@ mod tests {
         };
         let set = "apiVersion: apps/v1, kind: ReplicaSet";
         let failure = "type: ReplicaFailure, status: 'True'";
-        assert!(fails(set, &format!("{failure}, reason: FailedCreate")));
-        assert!(fails("apiVersion: v1, kind: ReplicationController", failure));
-        assert!(!fails(set, &format!("{failure}, reason: FailedDelete")));
-        assert!(!fails(set, "type: ReplicaFailure, status: 'False'"));
-        assert!(!fails(set, "type: Other, status: 'True'"));
+        let other = Some(CreationFailure::Other);
+        assert_eq!(fails(set, &format!("{failure}, reason: FailedCreate")), other);
+        assert_eq!(fails("apiVersion: v1, kind: ReplicationController", failure), other);
+        assert_eq!(fails(set, &format!("{failure}, reason: FailedDelete")), None);
+        assert_eq!(fails(set, "type: ReplicaFailure, status: 'False'"), None);
+        assert_eq!(fails(set, "type: Other, status: 'True'"), None);
+        let quota = "message: 'pods \"s-1\" is forbidden: exceeded quota: compute'";
+        assert_eq!(fails(set, &format!("{failure}, {quota}")), Some(CreationFailure::Quota));
     }
 
     #[test]

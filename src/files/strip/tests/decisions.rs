@@ -235,6 +235,14 @@ fn devices() -> Vec<Value> {
     [nodes(&json!([])), deployment("web", "n1", &|_| json!({"status": device}))].concat()
 }
 
+/// Another workload, whose pods a quota refuses.
+fn over_quota() -> Vec<Value> {
+    let condition = json!({"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
+        "message": "pods \"a\" is forbidden: exceeded quota: compute, used: pods=8"});
+    let set = object("apps/v1", "ReplicaSet", "a", &json!({"status": {"conditions": [condition]}}));
+    [nodes(&json!([])), deployment("web", "n1", &|_| json!({})), vec![set]].concat()
+}
+
 /// A StatefulSet whose pods are of the revision before the newest one.
 fn old_revision(partition: u32) -> Vec<Value> {
     let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": partition}});
@@ -268,6 +276,7 @@ fn a_snapshot_is_decided_like_its_cluster_with_real_and_with_scrambled_names() {
         ("leave", shared_files(&json!({"nfs": {"server": "s", "path": "/"}}))),
         ("shared-volume", shared_files(&json!({"csi": {"driver": "csi.acme.com"}}))),
         ("resource-claims", devices()),
+        ("no-replacement", over_quota()),
         ("other-revision", old_revision(0)),
         ("leave", old_revision(8)),
     ];

@@ -7,11 +7,8 @@
 //! A controller that does not exist any more creates nothing: the garbage collector is about to
 //! delete its pods. One that is being deleted, or that has as many pods as it wants without this
 //! one, creates nothing either (`syncReplicaSet` in kubernetes/pkg/controller/replicaset, `syncJob`
-//! in kubernetes/pkg/controller/job). A ReplicaSet or ReplicationController whose pods the
-//! API server refuses does not either: its condition `ReplicaFailure` lasts until one is created.
-//! A quota or a webhook that refuses the pods of one ReplicaSet mostly refuses those of the other
-//! ones of its Deployment, which has the condition too (`syncRolloutStatus` in
-//! kubernetes/pkg/controller/deployment/progress.go).
+//! in kubernetes/pkg/controller/job). One whose pods the API server refuses does not either
+//! ([`crate::decide::projection::FailingCreation`]).
 //! A StatefulSet creates every pod of its ordinals, and deletes all others (`updateStatefulSet` in
 //! kubernetes/pkg/controller/statefulset/stateful_set_control.go sorts them into `condemned`).
 
@@ -34,17 +31,33 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     let Some(controller) = pod.controller() else {
         return Err(Replacement::Bare);
     };
-    if !is_watched(controller) {
-        return Ok(());
-    }
-    match snapshot.controller_facts(&pod.namespace, controller) {
-        Some(facts) => replaces(candidate, draft, controller, facts),
+    let facts = snapshot.controller_facts(&pod.namespace, controller);
+    match facts.filter(|_| is_watched(controller)) {
+        Some(facts) => replaces(candidate, draft, controller, facts)?,
         // A file may lack the whole kind. Of a Job, too much depends on its fields.
-        None if controller.kind == "Job" || snapshot.knows_owners(&controller.kind) => {
-            Err(Replacement::UnknownOwner(named(controller)))
+        None if is_watched(controller)
+            && (controller.kind == "Job" || snapshot.knows_owners(&controller.kind)) =>
+        {
+            return Err(Replacement::UnknownOwner(named(controller)));
         }
-        None => Ok(()),
+        None => {}
     }
+    is_admitted(pod, controller, draft)
+}
+
+/// The API server admits new pods of the workload, as far as conditions show.
+fn is_admitted(pod: &Pod, controller: &Owner, draft: &Draft<'_>) -> Result<(), Replacement> {
+    let workload = pod.workload.map(|workload| &draft.world.snapshot.workload(workload).key);
+    let (owner, cause) = match workload.filter(|workload| draft.failing().has_workload(workload)) {
+        Some(workload) => {
+            (format!("{} {}", workload.kind, workload.name), NoReplacementCause::Failing)
+        }
+        None if draft.failing().has_namespace(&pod.namespace) => {
+            (named(controller), NoReplacementCause::OthersFail)
+        }
+        None => return Ok(()),
+    };
+    Err(Replacement::NoReplacement { owner, cause })
 }
 
 fn is_watched(controller: &Owner) -> bool {
@@ -61,15 +74,7 @@ fn replaces(
     if facts.deleting {
         return Err(refusal(NoReplacementCause::Deleting));
     }
-    if facts.fails {
-        return Err(refusal(NoReplacementCause::Failing));
-    }
     let pod = draft.world.snapshot.pod(candidate.pod);
-    let failing = |above: &&Owner| draft.fails_below(&pod.namespace, above);
-    if let Some(above) = facts.above.as_ref().filter(failing) {
-        let (owner, cause) = (named(above), NoReplacementCause::Failing);
-        return Err(Replacement::NoReplacement { owner, cause });
-    }
     let Some(wanted) = facts.wanted else {
         return Ok(());
     };

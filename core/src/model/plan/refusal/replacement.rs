@@ -273,6 +273,9 @@ pub enum NoReplacementCause {
     /// It says that it cannot create pods.
     #[error("its condition ReplicaFailure says that it cannot create pods")]
     Failing,
+    /// Other workloads say that the namespace takes no new pods.
+    #[error("the condition ReplicaFailure of others says that its namespace takes no new pods")]
+    OthersFail,
     /// It has as many pods as it wants without this one.
     #[error("it wants {wanted} and has {have}")]
     Enough {
@@ -309,7 +312,7 @@ impl NoReplacementCause {
             NoReplacementCause::Deleting
             | NoReplacementCause::Enough { .. }
             | NoReplacementCause::Ordinal { .. } => "nothing: it is not wanted any more",
-            NoReplacementCause::Failing => {
+            NoReplacementCause::Failing | NoReplacementCause::OthersFail => {
                 "remove what refuses its pods, such as a quota or a webhook; the condition names it"
             }
         }

@@ -36,6 +36,9 @@ impl UidHash {
     }
 }
 
+/// The words of the API server where a ResourceQuota admits no more pods.
+pub const OVER_QUOTA: &str = "exceeded quota";
+
 /// The endings of kinds whose pods run to completion.
 const ENDINGS: [&str; 4] = ["Job", "Run", "Workflow", "SparkApplication"];
 
@@ -73,9 +76,9 @@ pub struct OwnerFacts {
     pub uid: Option<UidHash>,
     /// Whether it is being deleted, so that it creates no pod any more.
     pub deleting: bool,
-    /// Whether it says that it cannot create pods: the condition `ReplicaFailure` of a ReplicaSet
-    /// or ReplicationController.
-    pub fails: bool,
+    /// Why it says that it cannot create pods, by the condition `ReplicaFailure` of a ReplicaSet or
+    /// ReplicationController; `None` if it does not.
+    pub fails: Option<CreationFailure>,
     /// The number of pods that it wants to run now; `None` in files that do not say it.
     pub wanted: Option<u32>,
     /// The node that its template names. The scheduler does not see such pods.
@@ -86,6 +89,15 @@ pub struct OwnerFacts {
     pub numbering: Option<Box<Numbering>>,
     /// The conditions that end a Job; `None` for other kinds.
     pub job: Option<Box<JobFacts>>,
+}
+
+/// Why a controller cannot create pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreationFailure {
+    /// A ResourceQuota is exceeded.
+    Quota,
+    /// Anything else, such as a webhook.
+    Other,
 }
 
 /// How a StatefulSet numbers and creates its pods.

@@ -7,7 +7,7 @@ use crate::model::api::{
     ApiPodTemplate, ApiReplicaSet, ApiReplicaSetCondition, ApiStatefulSet,
 };
 use crate::model::snapshot::facts::{
-    JobFacts, Numbering, OwnerFacts, Revision, UidHash, WhenEvicted,
+    CreationFailure, JobFacts, Numbering, OVER_QUOTA, OwnerFacts, Revision, UidHash, WhenEvicted,
 };
 use crate::model::snapshot::objects::Name;
 
@@ -25,20 +25,23 @@ pub(super) fn replica_set(set: &ApiReplicaSet) -> Result<(Name, OwnerFacts), Wro
     let facts = OwnerFacts {
         above: controller(&set.metadata),
         wanted: wanted(set.spec.replicas)?,
-        fails: set.status.conditions.iter().any(fails_to_create),
+        fails: set.status.conditions.iter().find_map(creation_failure),
         ..common(&set.metadata, &set.spec.template)
     };
     Ok((full_name(&set.metadata)?, facts))
 }
 
-/// Whether a condition says that the API server refuses the pods, because of a quota or an
+/// Why a condition says that the API server refuses the pods, because of a quota or an
 /// admission webhook (`calculateStatus` in kubernetes/pkg/controller/replicaset/
 /// replica_set_utils.go, also for ReplicationControllers). With the reason `FailedDelete` there are
 /// too many pods instead.
-fn fails_to_create(condition: &ApiReplicaSetCondition) -> bool {
-    condition.kind == "ReplicaFailure"
+fn creation_failure(condition: &ApiReplicaSetCondition) -> Option<CreationFailure> {
+    let fails = condition.kind == "ReplicaFailure"
         && condition.status == "True"
-        && condition.reason != "FailedDelete"
+        && condition.reason != "FailedDelete";
+    let over_quota = condition.message.contains(OVER_QUOTA);
+    let why = if over_quota { CreationFailure::Quota } else { CreationFailure::Other };
+    fails.then_some(why)
 }
 
 /// Converts a StatefulSet.
