@@ -7,6 +7,7 @@ use evenkeel::model::ledger::{Aim, Ending, Ledger, MOST_FORESEEN_BYTES, StartTim
 use evenkeel::model::plan::Outcome;
 use evenkeel::model::snapshot::{PodId, Snapshot};
 use evenkeel::model::usage::Measure;
+use evenkeel::values::Amount;
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -382,7 +383,8 @@ fn a_move_to_a_node_without_usage_has_not_helped() {
     assert!(watched.endings.is_empty(), "{:?}", watched.endings);
     watched.pass(15);
     assert_eq!(watched.endings, ["renewed"], "only that it is Ready is known");
-    known.cluster.nodes.insert("n2".to_owned(), Measure::default());
+    let used = Measure { cpu: Amount::millicores(1_000), memory: Amount::ZERO };
+    known.cluster.nodes.insert("n2".to_owned(), used);
     known.pass(60);
     assert_eq!(known.endings, ["helped"]);
 }

@@ -528,7 +528,7 @@ fn unmeasured() -> Vec<Unmeasured> {
         Unmeasured::Future(minutes(10)),
         flaw(SampleFlaw::Unreadable("cpu: -5".into())),
         flaw(SampleFlaw::Partial("sidecar".into())),
-        flaw(SampleFlaw::TooLarge("cpu 40, and its node has 8".into())),
+        flaw(SampleFlaw::Contradictory("cpu 40, and its node has 8".into())),
         flaw(SampleFlaw::OtherNode("n3".into())),
     ]
 }

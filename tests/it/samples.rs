@@ -243,6 +243,41 @@ fn a_nodes_own_sample_decides_where_its_pods_show_more() {
 }
 
 #[test]
+fn a_node_that_uses_much_less_than_its_pods_is_unknown_with_both_values() {
+    let class_of = |cpu: &str, memory: &str, of_pod: &str, created: &str| {
+        let mut own = uses("n2", cpu);
+        own["usage"]["memory"] = json!(memory);
+        let mut all = vec![node("n1"), node("n2"), uses("n1", "3"), own];
+        for name in ["web-0", "web-1"] {
+            let mut pod = simple(name);
+            pod["spec"]["nodeName"] = json!("n2");
+            pod["metadata"]["creationTimestamp"] = json!(created);
+            let mut used = pod_uses(name, &["main"], "1");
+            used["containers"][0]["usage"]["memory"] = json!(of_pod);
+            all.extend([pod, used]);
+        }
+        class(&plan(&all), "n2")
+    };
+    let old = "2026-11-20T12:00:00Z";
+    assert_eq!(
+        class_of("990m", "1Gi", "64Mi", old),
+        "left alone: its sample is contradictory: cpu 990m, and its pods use 2"
+    );
+    assert_eq!(
+        class_of("2", "4Mi", "1Gi", old),
+        "left alone: its sample is contradictory: memory 4Mi, and its pods use 2Gi"
+    );
+    for (cpu, memory, of_pod, created) in [
+        ("1", "1Gi", "64Mi", old),
+        ("2", "100Mi", "4Gi", old),
+        ("990m", "1Gi", "64Mi", "2026-11-21T12:00:01Z"),
+    ] {
+        let class = class_of(cpu, memory, of_pod, created);
+        assert!(!class.contains("contradictory"), "{cpu} {memory}: {class}");
+    }
+}
+
+#[test]
 fn a_pod_that_came_after_the_nodes_sample_counts_beside_it() {
     let mut all = vec![node("n1"), node("n2"), uses("n1", "1600m"), uses("n2", "200m")];
     all.extend([simple("web-0"), pod_uses("web-0", &["main"], "1800m")]);

@@ -50,7 +50,7 @@ impl Objects {
         let mut all = vec![json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
             "metadata": {"name": "other", "namespace": "other"},
             "spec": {"selector": {"matchLabels": {"app": "other"}}}})];
-        for (name, cpu) in [("n1", "3400m"), ("n2", "300m"), ("n3", "300m")] {
+        for (name, cpu) in [("n1", "3400m"), ("n2", "500m"), ("n3", "500m")] {
             all.push(node(name));
             all.push(json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics",
                 "metadata": {"name": name}, "timestamp": NOW, "window": "30s",

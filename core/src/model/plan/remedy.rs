@@ -33,7 +33,7 @@ pub(super) fn unmeasured(why: &Unmeasured) -> String {
 
 fn flaw_remedy(flaw: &SampleFlaw) -> String {
     match flaw {
-        SampleFlaw::Unreadable(_) | SampleFlaw::TooLarge(_) => {
+        SampleFlaw::Unreadable(_) | SampleFlaw::Contradictory(_) => {
             "correct what the usage source reports (see `usage` in the policy)".to_owned()
         }
         SampleFlaw::Partial(container) => {

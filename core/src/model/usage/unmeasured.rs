@@ -36,9 +36,9 @@ pub enum SampleFlaw {
     /// It does not cover this container, which runs.
     #[error("its sample does not cover container {0}, which runs")]
     Partial(Arc<str>),
-    /// It shows more than its node has.
+    /// It shows more than its node has, or much less than the pods of its node use.
     #[error("its sample is contradictory: {0}")]
-    TooLarge(Arc<str>),
+    Contradictory(Arc<str>),
     /// The source measures the pod on this node, which is not its own.
     #[error("the usage source measures it on node {0}, where it is not")]
     OtherNode(Arc<str>),
@@ -58,7 +58,7 @@ impl Unmeasured {
             Unmeasured::Few { .. } => Unmeasured::FEW,
             Unmeasured::Flawed(SampleFlaw::Unreadable(_)) => "unreadable",
             Unmeasured::Flawed(SampleFlaw::Partial(_)) => "partial",
-            Unmeasured::Flawed(SampleFlaw::TooLarge(_)) => "contradictory",
+            Unmeasured::Flawed(SampleFlaw::Contradictory(_)) => "contradictory",
             Unmeasured::Flawed(SampleFlaw::OtherNode(_)) => "other-node",
         }
     }

@@ -50,6 +50,9 @@ impl History {
     ) -> Vec<BesidePods> {
         let of = |id| {
             let totals = self.totals(snapshot, id, now)?;
+            if !self.rules.every_sample {
+                totals.check(snapshot, id, pods)?;
+            }
             Ok(Beside { rest: totals.rest, excess: totals.excess(snapshot, id, pods) })
         };
         snapshot.node_ids().map(of).collect()

@@ -101,7 +101,23 @@ fn within(
         format!("its node has {}", quantity::text(resource, amount))
     });
     let what = format!("{resource} {used}, and {has}");
-    Err(Unmeasured::Flawed(SampleFlaw::TooLarge(what.into())))
+    Err(Unmeasured::Flawed(SampleFlaw::Contradictory(what.into())))
+}
+
+/// Requires that an amount of a node is not below the least that is possible, given what its pods
+/// use.
+pub(super) fn not_below(
+    resource: &str,
+    used: Amount,
+    least: Amount,
+    of_pods: Amount,
+) -> Result<(), Unmeasured> {
+    if used >= least {
+        return Ok(());
+    }
+    let [used, of_pods] = [used, of_pods].map(|amount| shown(resource, amount));
+    let what = format!("{resource} {used}, and its pods use {of_pods}");
+    Err(Unmeasured::Flawed(SampleFlaw::Contradictory(what.into())))
 }
 
 /// Shows an amount. The largest one stands for all that are too large to be counted.

@@ -3,11 +3,18 @@
 use jiff::Timestamp;
 
 use crate::model::snapshot::{NodeId, Snapshot};
-use crate::model::usage::{Measure, PodUsage, Sample};
+use crate::model::usage::{Measure, PodUsage, Sample, Unmeasured};
 use crate::values::Amount;
 
 use super::alignment::since;
+use super::plausible::not_below;
 use super::series::Remainder;
+
+/// The part of the cpu of its pods that a node uses at least: a half. Their windows differ.
+const LEAST_CPU: u64 = 2;
+/// The same of memory: a hundredth. Working sets of pods have page cache in them that node-exporter
+/// does not count for the node.
+const LEAST_MEMORY: u64 = 100;
 
 /// Smoothed samples of a node.
 pub(super) struct NodeTotals {
@@ -37,6 +44,26 @@ impl NodeTotals {
         }
     }
 
+    /// Requires that the node's own samples do not contradict those of its pods: the pods that were
+    /// part of all of them cannot use much more than the node does. Then one of both is wrong by a
+    /// factor, such as one of units, and nothing tells which.
+    pub(super) fn check(
+        &self,
+        snapshot: &Snapshot,
+        node: NodeId,
+        pods: &[PodUsage],
+    ) -> Result<(), Unmeasured> {
+        if self.own.cpu >= self.of_pods.cpu && self.own.memory >= self.of_pods.memory {
+            return Ok(());
+        }
+        let present = sum(snapshot, node, pods, |pod| !self.is_later(snapshot, *pod));
+        let least = |of_pods: Amount, part: u64| Amount::new(of_pods.get() / part);
+        let cpu = self.of_pods.cpu.min(present.cpu);
+        not_below("cpu", self.own.cpu, least(cpu, LEAST_CPU), cpu)?;
+        let memory = self.of_pods.memory.min(present.memory);
+        not_below("memory", self.own.memory, least(memory, LEAST_MEMORY), memory)
+    }
+
     /// Returns how much more the pods of the node use, by their own samples, than the node does by
     /// its own.
     ///
@@ -47,7 +74,7 @@ impl NodeTotals {
         if self.own.cpu >= self.of_pods.cpu && self.own.memory >= self.of_pods.memory {
             return Measure::default();
         }
-        let later = |pod: &usize| since(&snapshot.pods[*pod]) > self.from;
+        let later = |pod: &usize| self.is_later(snapshot, *pod);
         let most = self.own.plus(sum(snapshot, node, pods, later));
         let excess = sum(snapshot, node, pods, |_| true).plus(self.rest).minus(most);
         let of = |own: Amount, of_pods: Amount, excess: Amount| {
@@ -57,6 +84,11 @@ impl NodeTotals {
             cpu: of(self.own.cpu, self.of_pods.cpu, excess.cpu),
             memory: of(self.own.memory, self.of_pods.memory, excess.memory),
         }
+    }
+
+    /// Whether a pod came after the oldest sample.
+    fn is_later(&self, snapshot: &Snapshot, pod: usize) -> bool {
+        since(&snapshot.pods[pod]) > self.from
     }
 }
 
