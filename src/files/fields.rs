@@ -273,8 +273,6 @@ const PERSISTENT_VOLUME: KeptFields = kept! {
         hostPath: Presence,
         local: Presence,
         nfs: Presence,
-        cephfs: Presence,
-        glusterfs: Presence,
         azureFile: Presence,
         gcePersistentDisk: DISK,
         awsElasticBlockStore: DISK,

@@ -96,13 +96,10 @@ pub(super) fn volume(volume: &ApiPersistentVolume) -> Result<(String, Volume), W
     ))
 }
 
-/// Whether the plugin of a volume attaches nothing, so that the access mode keeps no node out: none
-/// of these is an `AttachableVolumePlugin` (kubernetes/pkg/volume).
+/// Whether the plugin of a volume attaches nothing, so that the access mode keeps no node out:
+/// neither is an `AttachableVolumePlugin` (kubernetes/pkg/volume).
 const fn is_shared(source: &ApiPersistentVolumeSource) -> bool {
-    source.nfs.is_some()
-        || source.cephfs.is_some()
-        || source.glusterfs.is_some()
-        || source.azure_file.is_some()
+    source.nfs.is_some() || source.azure_file.is_some()
 }
 
 fn owner(found: &ApiClaimRef) -> Option<Box<ClaimRef>> {
