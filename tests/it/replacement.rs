@@ -586,6 +586,27 @@ fn a_stateful_set_that_waits_for_a_lower_ordinal_creates_nothing() {
 }
 
 #[test]
+fn a_stateful_set_of_which_a_pod_does_not_end_keeps_the_others() {
+    let answer = |pod: &str, n2: &str| {
+        life(&format!(
+            "
+            node n1
+              db*3 cpu=300m owner=StatefulSet parallel
+            node n2 {n2}
+              db cpu=300m owner=StatefulSet parallel {pod}
+            node n3
+            "
+        ))
+    };
+    let hangs = "new pods of its StatefulSet db do not start: db-4 should have ended more than \
+                 ten minutes ago";
+    assert_eq!(answer("ends=-11m", "").matches(hangs).count(), 3);
+    for (pod, n2) in [("ends=-9m", ""), ("ends=-11m", "not-ready")] {
+        assert!(!answer(pod, n2).contains(hangs), "{pod} {n2}");
+    }
+}
+
+#[test]
 fn an_ordered_stateful_set_waits_for_min_ready_seconds() {
     let answer = |min_ready: &str, age: &str| {
         let ready = format!("condition=Ready:True::{age}");

@@ -12,6 +12,7 @@ mod bad_landing;
 mod no_gain;
 mod disruption;
 mod protected;
+mod start_flaw;
 mod replacement;
 mod rest;
 mod stop;
@@ -21,9 +22,8 @@ pub use bad_landing::{BadLanding, PlacementCause, horizon, limit_name};
 pub use disruption::{BudgetCause, Disruption};
 pub use no_gain::{BrokenPreference, NoGain};
 pub use protected::Protected;
-pub use replacement::{
-    ClaimFlaw, JobFailureCause, NoReplacementCause, OrderCause, Replacement, StartFlaw,
-};
+pub use replacement::{ClaimFlaw, JobFailureCause, NoReplacementCause, OrderCause, Replacement};
+pub use start_flaw::StartFlaw;
 pub use stop::Stop;
 pub use temporary::Temporary;
 

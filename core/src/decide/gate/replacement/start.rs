@@ -10,6 +10,9 @@
 //!
 //! A pod of the controller that kube-scheduler binds to no node, although the forecast finds one
 //! for it, contradicts the forecast of every replacement that is like it.
+//!
+//! A StatefulSet creates a pod when the one before has gone. If one does not end, because a
+//! finalizer is not removed, the others may not either.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -56,8 +59,20 @@ fn failing(pod: &Pod, draft: &Draft<'_>) -> Option<(PodId, StartFlaw)> {
     let snapshot = draft.world.snapshot;
     let serving = snapshot.siblings(pod).filter(|(_, other)| other.serves());
     let newest = serving.map(|(_, other)| other.created).max()?;
+    let mut siblings = snapshot.siblings(pod);
+    if let Some((id, _)) = siblings.find(|(_, other)| hangs(other, draft)) {
+        return Some((id, StartFlaw::Hangs));
+    }
     let mut others = snapshot.siblings(pod).filter(|(_, other)| other.stays() && !other.ready);
     others.find_map(|(id, _)| Some((id, flaw(id, newest, draft)?)))
+}
+
+/// Whether a pod of a StatefulSet, which creates the next one when it has gone, does not end.
+fn hangs(pod: &Pod, draft: &Draft<'_>) -> bool {
+    let (snapshot, now) = (draft.world.snapshot, draft.world.now);
+    pod.ends.is_some_and(|ends| now.duration_since(ends) >= LONG_START)
+        && pod.controller().is_some_and(|owner| owner.kind == "StatefulSet")
+        && pod.node.is_some_and(|node| snapshot.node(node).ready)
 }
 
 /// Why a pod does not start, given the creation of the newest one that serves.

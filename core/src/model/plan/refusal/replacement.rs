@@ -5,6 +5,8 @@ use jiff::SignedDuration;
 use crate::model::plan::{MisfitCounts, UnknownObjects};
 use crate::values::text::duration;
 
+use super::start_flaw::StartFlaw;
+
 /// The reason why the pod would have no replacement, or none that could start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Replacement {
@@ -120,20 +122,6 @@ pub enum Replacement {
     },
 }
 
-/// The reason why a pod does not start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StartFlaw {
-    /// A container of it waits for this reason.
-    #[error("waits with {0}")]
-    Waits(String),
-    /// kube-scheduler binds it to no node.
-    #[error("has no node, although the forecast finds one for it")]
-    Unplaced,
-    /// It is not Ready although it has had the time.
-    #[error("was not Ready within ten minutes")]
-    Late,
-}
-
 impl Replacement {
     /// Returns true if the pod can probably move in a later cycle.
     pub(super) const fn is_temporary(&self) -> bool {
@@ -158,10 +146,7 @@ impl Replacement {
             Replacement::WaitsInOrder { pod, cause } => {
                 ("waits-in-order", cause.remedy(pod) + PARALLEL)
             }
-            Replacement::DoesNotStart { pod, .. } => (
-                "does-not-start",
-                format!("make {pod} start: its status and events say what it lacks"),
-            ),
+            Replacement::DoesNotStart { pod, flaw, .. } => ("does-not-start", flaw.remedy(pod)),
             Replacement::MissingPriorityClass(name) => (
                 "missing-priority-class",
                 format!("create PriorityClass {name}, or change the template"),
