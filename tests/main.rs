@@ -15,6 +15,7 @@ mod it {
     mod approval;
     mod balance;
     mod book;
+    mod cases;
     mod chart;
     mod cooldown;
     mod dashboards;
@@ -22,7 +23,6 @@ mod it {
     mod deschedule;
     mod destinations;
     mod doctor;
-    mod expected_gain;
     mod encodings;
     mod explain;
     mod fuzz;
@@ -73,7 +73,6 @@ mod it {
     mod status;
     mod steering;
     mod support;
-    mod trades;
     mod traces;
     mod trend;
     mod unknown_objects;

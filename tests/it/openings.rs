@@ -1,7 +1,6 @@
 //! Openings: a pod of another node moves first, so that a pod of a hot node can land well.
 
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::plan::Reason;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::Scenario;
 
@@ -10,54 +9,24 @@ use crate::it::support::{Cluster, noon, parse, text};
 const POLICY: &str = "evictable: {minReplicas: 1}
 strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]";
 
-/// A hot node with fewer requests than the two others, so that each of its pods would return.
-const CLUSTER: &str = "
-node n1
-  heavy cpu=1 uses=2500m
-  rock  cpu=1 uses=2500m
-node n2
-  wide  cpu=1500m uses=100m
-  other cpu=1 uses=300m
-node n3
-  third cpu=1500m uses=2
-  last  cpu=1 uses=2
-";
-
-#[test]
-fn a_light_pod_with_large_requests_moves_first() {
-    let plan = Cluster::parse(CLUSTER).plan(POLICY);
-    let moves: Vec<&str> = plan.moves.iter().map(|m| m.pod.as_str()).collect();
-    assert_eq!(moves, ["wide-1"], "{}", text(&plan));
-    let opened = &plan.moves[0];
-    assert_eq!((opened.node.as_str(), opened.to.as_deref()), ("n2", Some("n1")));
-    assert!(
-        matches!(&opened.reason, Reason::Opening { node, .. } if node == "n1"),
-        "{}",
-        opened.reason
-    );
-}
-
 #[test]
 fn no_trial_promises_of_steering_what_an_opening_achieves_as_well() {
-    let (engine, snapshot) = Cluster::parse(CLUSTER).seen(parse(POLICY), Ledger::default());
+    let cluster = "
+        node n1
+          heavy cpu=1 uses=2500m
+          rock  cpu=1 uses=2500m
+        node n2
+          wide  cpu=1500m uses=100m
+          other cpu=1 uses=300m
+        node n3
+          third cpu=1500m uses=2
+          last  cpu=1 uses=2
+        ";
+    let (engine, snapshot) = Cluster::parse(cluster).seen(parse(POLICY), Ledger::default());
     let observed = engine.join_usage(&snapshot, noon());
     let plan = engine.decide_observed(&observed, |_| {});
     assert!(plan.keeps_most_for_landing(), "{}", text(&plan));
     assert_eq!(engine.steering_trial(&observed, engine.ledger(), &plan), None);
-}
-
-#[test]
-fn nothing_moves_first_where_no_pod_of_the_hot_node_could_follow() {
-    // The other nodes have no room below the target for a heavy pod.
-    let full = CLUSTER.replace("uses=300m", "uses=3").replace("uses=100m", "uses=1");
-    let plan = Cluster::parse(&full).plan(POLICY);
-    assert!(plan.moves.is_empty(), "{}", text(&plan));
-}
-
-#[test]
-fn nothing_moves_first_where_taints_steer_the_scheduler() {
-    let plan = Cluster::parse(CLUSTER).plan(&format!("steering: {{taintHot: true}}\n{POLICY}"));
-    assert!(plan.moves.is_empty(), "{}", text(&plan));
 }
 
 #[test]
@@ -109,29 +78,4 @@ workloads:
         trace.refusals
     );
     assert!(trace.summary.time_to_balance.is_some());
-}
-
-#[test]
-fn the_opening_after_which_more_pods_can_follow_comes_first() {
-    // Either pod can move first. After `small` the node has room for one pod of the hot node, after
-    // `large` for two.
-    let plan = Cluster::parse(
-        "
-node n1
-  heavy cpu=500m uses=1500m
-  rock  cpu=500m uses=1500m
-  stone cpu=500m uses=1500m
-  metal cpu=500m uses=1500m
-  steel cpu=100m uses=1500m
-node n2
-  small cpu=2 uses=100m
-  busy  cpu=500m uses=2500m stay
-node n3
-  large cpu=1900m uses=100m
-  other cpu=900m uses=300m stay
-",
-    )
-    .plan(POLICY);
-    let moves: Vec<&str> = plan.moves.iter().map(|m| m.pod.as_str()).collect();
-    assert_eq!(moves, ["large-1", "steel-1"], "{}", text(&plan));
 }
