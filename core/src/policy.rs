@@ -295,8 +295,7 @@ pub enum BadClass {
     #[error("priority threshold unknown: the cluster has no PriorityClass {0}")]
     Missing(String),
     /// It belongs to the system.
-    #[error("priority threshold too high: PriorityClass {0} has the value {1}, above the limit of \
-        {limit}", limit = evictable::SYSTEM_CRITICAL)]
+    #[error("priority threshold too high: PriorityClass {0} has the value {1}, above the limit of {limit}", limit = evictable::SYSTEM_CRITICAL)]
     TooHigh(String, i32),
 }
 

@@ -172,9 +172,7 @@ fn usage(world: World<'_>) -> Diagnosis {
     let name = &snapshot.node(*first).name;
     let why = usage.unmeasured(*first).map(|why| why.to_string());
     let message = format!("{shares}; {name}: {}", why.unwrap_or_default());
-    let remedy = "install or repair metrics-server (`kubectl top nodes` shows what it has), or the \
-                  queries of Prometheus; a node without usage gives no pods by usage, and a \
-                  landing there is a bad one";
+    let remedy = "install or repair metrics-server (`kubectl top nodes` shows what it has), or the queries of Prometheus; a node without usage gives no pods by usage, and a landing there is a bad one";
     if unknown.len() == total {
         Diagnosis::failure("usage", message, remedy)
     } else {
@@ -238,8 +236,7 @@ fn single_replicas(draft: &Draft<'_>) -> Diagnosis {
     let number = count(names.len(), "workload");
     let message =
         format!("{number} with fewer replicas than `minReplicas`: {}", list(&names, NAMED));
-    let remedy = "add replicas, or allow single pods by the annotation \
-                  `evenkeel.io/evict-single-replica: \"true\"`";
+    let remedy = "add replicas, or allow single pods by the annotation `evenkeel.io/evict-single-replica: \"true\"`";
     Diagnosis::warning("replicas", message, remedy)
 }
 
@@ -255,8 +252,7 @@ fn immovable_pods(draft: &Draft<'_>) -> Diagnosis {
     }
     let total: usize = reasons.values().map(|(pods, _)| pods).sum();
     let Some((_, remedy)) = reasons.values().max_by_key(|(pods, _)| *pods) else {
-        let message = "no pod is protected, apart from DaemonSet, static and system pods, and \
-                       pods that the policy leaves out";
+        let message = "no pod is protected, apart from DaemonSet, static and system pods, and pods that the policy leaves out";
         return Diagnosis::ok("pods", message);
     };
     let each: Vec<String> =
@@ -357,8 +353,7 @@ fn autoscalers(snapshot: &Snapshot) -> Diagnosis {
         return Diagnosis::ok("autoscalers", message);
     }
     let message = format!("an autoscaler of nodes runs: {}", list(&found, NAMED));
-    let remedy = "its consolidation and lowNodeUtilization work against each other: keep the \
-                  thresholds of cold nodes below its utilization threshold";
+    let remedy = "its consolidation and lowNodeUtilization work against each other: keep the thresholds of cold nodes below its utilization threshold";
     Diagnosis::warning("autoscalers", message, remedy)
 }
 

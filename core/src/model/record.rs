@@ -443,8 +443,7 @@ mod tests {
         };
         assert_snapshot!(
             sentence(helped, OUTCOME),
-            @"prod: eviction of shop/web-1 from n1 to n2: the replacement is Ready on another node \
-              that is not hot"
+            @"prod: eviction of shop/web-1 from n1 to n2: the replacement is Ready on another node that is not hot"
         );
     }
 }

@@ -29,19 +29,15 @@ pub(super) fn approval() -> Section<ApprovalPolicy> {
     })
     .field("required", boolean(), |a| &mut a.required)
     .help(
-        "Write the evictions of a plan into the ConfigMap `evenkeel-proposal`, and make them only \
-         after `evenkeel approve ID`. Each one is checked again, as without approval.",
+        "Write the evictions of a plan into the ConfigMap `evenkeel-proposal`, and make them only after `evenkeel approve ID`. Each one is checked again, as without approval.",
     )
     .field("automatic", whole(0), |a| &mut a.automatic)
     .help(
-        "How many evictions of a cycle need no approval. With 3, only the others wait, and none of \
-         them is among the 3 of a later cycle before its proposal expires. Those of \
-         HighNodeUtilization always wait, because half an emptied node saves nothing.",
+        "How many evictions of a cycle need no approval. With 3, only the others wait, and none of them is among the 3 of a later cycle before its proposal expires. Those of HighNodeUtilization always wait, because half an emptied node saves nothing.",
     )
     .field("expires", duration(ONE_SECOND), |a| &mut a.expires)
     .help(
-        "The age at which a proposal, or a plan for `evenkeel apply`, is no longer valid, approved \
-         or not. Then a new one is proposed. With `required`, it must be longer than `interval`.",
+        "The age at which a proposal, or a plan for `evenkeel apply`, is no longer valid, approved or not. Then a new one is proposed. With `required`, it must be longer than `interval`.",
     )
     .check(|f, a| check_automatic(f, *a))
 }

@@ -75,13 +75,11 @@ pub(super) fn spread() -> Section<TopologySpread> {
     .help("The constraints that count: DoNotSchedule, ScheduleAnyway or both.")
     .field("topologyBalanceNodeFit", boolean(), |r| &mut r.node_fit)
     .help(
-        "Move only pods that fit a node of a topology domain with too few pods. False has an \
-         effect only in the exact mode.",
+        "Move only pods that fit a node of a topology domain with too few pods. False has an effect only in the exact mode.",
     )
     .check(|f, r| {
         if !r.node_fit {
-            let sentence = "false has an effect only in the exact mode: otherwise a pod moves only \
-                if it fits such a node";
+            let sentence = "false has an effect only in the exact mode: otherwise a pod moves only if it fits such a node";
             f.warn(Code::Ignored, "topologyBalanceNodeFit", sentence);
         }
     })
@@ -91,16 +89,14 @@ const AFFINITY_KINDS: [Choice<AffinityKind>; 2] = [
     ("requiredDuringSchedulingIgnoredDuringExecution", AffinityKind::Required, ""),
     ("preferredDuringSchedulingIgnoredDuringExecution", AffinityKind::Preferred, ""),
 ];
-const SOME_AFFINITY_KIND: &str = "a list with at least one kind of affinity, such as \
-                                  requiredDuringSchedulingIgnoredDuringExecution";
+const SOME_AFFINITY_KIND: &str = "a list with at least one kind of affinity, such as requiredDuringSchedulingIgnoredDuringExecution";
 
 /// Declares the arguments of removePodsViolatingNodeAffinity, without its scope.
 pub(super) fn affinity() -> Section<NodeAffinity> {
     Section::new(NodeAffinity { scope: Scope::ALL, kinds: Vec::new() })
         .field("nodeAffinityType", choices("kinds of affinity", &AFFINITY_KINDS), |r| &mut r.kinds)
         .help(
-            "requiredDuringSchedulingIgnoredDuringExecution, \
-            preferredDuringSchedulingIgnoredDuringExecution, or both.",
+            "requiredDuringSchedulingIgnoredDuringExecution, preferredDuringSchedulingIgnoredDuringExecution, or both.",
         )
         .required(SOME_AFFINITY_KIND)
         .shown_as("[requiredDuringSchedulingIgnoredDuringExecution]")
@@ -131,10 +127,7 @@ pub(super) fn anti_affinity() -> Section<AntiAffinity> {
             },
         )
         .help(
-            "requiredDuringSchedulingIgnoredDuringExecution, \
-            preferredDuringSchedulingIgnoredDuringExecution, or both. With the preferred kind, a \
-            pod moves if the forecast places it where fewer preferred anti-affinity terms are \
-            violated: its own, and those of other pods against it.",
+            "requiredDuringSchedulingIgnoredDuringExecution, preferredDuringSchedulingIgnoredDuringExecution, or both. With the preferred kind, a pod moves if the forecast places it where fewer preferred anti-affinity terms are violated: its own, and those of other pods against it.",
         )
 }
 
@@ -147,8 +140,7 @@ pub(super) fn taints() -> Section<NodeTaints> {
     })
     .field("includePreferNoSchedule", boolean(), |r| &mut r.include_prefer_no_schedule)
     .help(
-        "Taints with the effect PreferNoSchedule count as well. A pod leaves them only for a node \
-            with fewer of them.",
+        "Taints with the effect PreferNoSchedule count as well. A pod leaves them only for a node with fewer of them.",
     )
     .computed(
         "excludedTaints",
@@ -188,8 +180,7 @@ fn check_taints(f: &mut Fields<'_, '_>) {
         f.complain(Code::Conflict, "includedTaints", sentence);
     }
     if f.is_empty_list("includedTaints") {
-        let sentence = "an empty list includes no taint, so this strategy does nothing; remove the \
-            field to include all taints";
+        let sentence = "an empty list includes no taint, so this strategy does nothing; remove the field to include all taints";
         f.warn(Code::Ignored, "includedTaints", sentence);
     }
 }

@@ -81,9 +81,7 @@ fn nothing_enabled(written: bool) -> String {
     }
     // Helm merges values into the defaults of a chart, field by field.
     format!(
-        "{nothing}; in `deschedulerPolicy` of descheduler's chart, fields that are left out have \
-         the chart's values, so that descheduler still evicts: hand over what `helm template` \
-         prints"
+        "{nothing}; in `deschedulerPolicy` of descheduler's chart, fields that are left out have the chart's values, so that descheduler still evicts: hand over what `helm template` prints"
     )
 }
 

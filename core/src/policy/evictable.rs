@@ -114,8 +114,7 @@ fn selectors(section: Section<Evictable>) -> Section<Evictable> {
     section
         .field("namespaces", names_in_or_out(), |e| &mut e.namespaces)
         .help(
-            "Namespaces whose pods may be evicted: all except those in `exclude`, or only those in \
-             `include`, such as {include: [web, batch]}. Not both.",
+            "Namespaces whose pods may be evicted: all except those in `exclude`, or only those in `include`, such as {include: [web, batch]}. Not both.",
         )
         .field("namespaceSelector", selector(), |e| &mut e.namespace_selector)
         .help("Labels that a pod's namespace must have.")
@@ -127,13 +126,11 @@ fn ages(section: Section<Evictable>) -> Section<Evictable> {
     section
         .field("priorityBelow", priority_threshold(), |e| &mut e.priority_below)
         .help(
-            "Only pods with a lower priority may be evicted. A number up to 2000000000, where the \
-             priorities of the system begin, or the name of a PriorityClass.",
+            "Only pods with a lower priority may be evicted. A number up to 2000000000, where the priorities of the system begin, or the name of a PriorityClass.",
         )
         .field("minReplicas", whole(0), |e| &mut e.min_replicas)
         .help(
-            "A workload with fewer replicas is left alone, since a single replica leaves a gap \
-             until its replacement is Ready. The annotation evenkeel.io/evict-single-replica: \
+            "A workload with fewer replicas is left alone, since a single replica leaves a gap until its replacement is Ready. The annotation evenkeel.io/evict-single-replica: \
              \"true\" exempts a pod.",
         )
         .always_written()
@@ -165,8 +162,7 @@ fn protections(section: Section<Evictable>) -> Section<Evictable> {
             |e, classes| e.protected.narrow(classes),
         )
         .help(
-            "With persistentVolumes in `protect`: protect only pods with volumes of these storage \
-                classes.",
+            "With persistentVolumes in `protect`: protect only pods with volumes of these storage classes.",
         )
         .off("[local-ssd]")
 }
@@ -175,15 +171,11 @@ fn destinations(section: Section<Evictable>) -> Section<Evictable> {
     section
         .field("destinations", selector(), |e| &mut e.destinations)
         .help(
-            "Only nodes with these labels count as a destination for a pod. An empty selector \
-             means all nodes.",
+            "Only nodes with these labels count as a destination for a pod. An empty selector means all nodes.",
         )
         .field("nodeFit", boolean(), |e| &mut e.node_fit)
         .help(
-            "Evict a pod only if it fits another node. Strategies that name destinations look \
-             for one in any case. With false, the replacement may stay pending if it fits \
-             nowhere; a pod whose replacement fits only if others are removed stays, see \
-             preemption in `allow`. Where it fits, the landing is checked as usual.",
+            "Evict a pod only if it fits another node. Strategies that name destinations look for one in any case. With false, the replacement may stay pending if it fits nowhere; a pod whose replacement fits only if others are removed stays, see preemption in `allow`. Where it fits, the landing is checked as usual.",
         )
 }
 

@@ -66,9 +66,7 @@ const SCOPES: [Choice<GuardScope>; 3] = [
     (
         GuardScope::Workload.label(),
         GuardScope::Workload,
-        "those of the workload that the label `namespace` names together with the first of the \
-         labels `deployment`, `statefulset`, `daemonset`, `workload` (any kind) and `pod` that the \
-         series has",
+        "those of the workload that the label `namespace` names together with the first of the labels `deployment`, `statefulset`, `daemonset`, `workload` (any kind) and `pod` that the series has",
     ),
 ];
 
@@ -76,8 +74,7 @@ const MISSING: [Choice<WhenMissing>; 2] = [
     (
         "stop",
         WhenMissing::Stop,
-        "evictions stop: all of them without an answer, and those of the namespace or workload \
-         without its series",
+        "evictions stop: all of them without an answer, and those of the namespace or workload without its series",
     ),
     ("allow", WhenMissing::Allow, "evictions go on as if the query were quiet"),
 ];
@@ -112,13 +109,11 @@ fn limits(section: Section<Guard>) -> Section<Guard> {
         .help("How long a value must be above the limit before evictions stop.")
         .field("recover", duration(SignedDuration::ZERO), |g| &mut g.recover)
         .help(
-            "How long it must then be within the limit before evictions go on. The default is the \
-             usual range of a rate, which shows an improvement only after that time.",
+            "How long it must then be within the limit before evictions go on. The default is the usual range of a rate, which shows an improvement only after that time.",
         )
         .field("missing", choice(&MISSING), |g| &mut g.missing)
         .help(
-            "The meaning of no usable answer for longer than `usage.staleAfter`, and of a missing \
-             series:",
+            "The meaning of no usable answer for longer than `usage.staleAfter`, and of a missing series:",
         )
 }
 
@@ -193,11 +188,9 @@ mod tests {
         policy.yaml:7:20: guards[1].query: found \"\", expected text
         policy.yaml:7:31: guards[1].above: found high, expected a number
         policy.yaml:7:44: guards[1].scope: found pod, expected cluster, namespace or workload
-        policy.yaml:7:54: guards[1].for: found -1s, expected a duration from 0s to 8760h, such \
-            as 90s, 5m or 1h30m
+        policy.yaml:7:54: guards[1].for: found -1s, expected a duration from 0s to 8760h, such as 90s, 5m or 1h30m
         policy.yaml:8:33: guards[2].missing: found ignore, expected stop or allow
-        policy.yaml:8:41: guards[2].limit: unknown field; allowed here: name, query, above, \
-            scope, for, recover, missing
+        policy.yaml:8:41: guards[2].limit: unknown field; allowed here: name, query, above, scope, for, recover, missing
         ");
         let twice = "- {name: a, query: up}\n- {name: a, query: down}";
         assert_snapshot!(parse(PROMETHEUS, twice).unwrap_err(), @r#"

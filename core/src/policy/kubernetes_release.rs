@@ -43,8 +43,7 @@ impl KubernetesRelease {
         let (oldest, newest) = (Self::OLDEST, Self::NEWEST);
         (!self.is_known()).then(|| {
             format!(
-                "forecasts may be wrong: Kubernetes {self} is not between {oldest} and {newest}, \
-                 whose schedulers are known"
+                "forecasts may be wrong: Kubernetes {self} is not between {oldest} and {newest}, whose schedulers are known"
             )
         })
     }

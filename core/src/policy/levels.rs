@@ -78,8 +78,7 @@ pub(super) fn read(spot: Spot<'_, '_>) -> Option<Vec<Level>> {
     let mut levels = spot.each("resources and percentages, such as {cpu: 30}", |entry, spot| {
         written += 1;
         if !is_resource(&entry.key) {
-            let sentence = "not the name of a resource; these are cpu, memory, pods, \
-                    ephemeral-storage, hugepages-… and names with a slash, such as nvidia.com/gpu";
+            let sentence = "not the name of a resource; these are cpu, memory, pods, ephemeral-storage, hugepages-… and names with a slash, such as nvidia.com/gpu";
             return spot.at_key().complain(Code::UnknownField, sentence);
         }
         let place = spot.place();

@@ -74,8 +74,7 @@ pub(super) fn limits() -> Section<Limits> {
     })
     .field("perCycle", growing_share(), |l| &mut l.per_cycle)
     .help(
-        "Evictions in one cycle, in the whole cluster. A number, a percentage of its pods, or the \
-         larger of both.",
+        "Evictions in one cycle, in the whole cluster. A number, a percentage of its pods, or the larger of both.",
     )
     .field("perNode", limit(), |l| &mut l.per_node)
     .help("Evictions from one node in one cycle.")
@@ -83,14 +82,11 @@ pub(super) fn limits() -> Section<Limits> {
     .help("Evictions in one namespace in one cycle.")
     .field("perWorkload", share(), |l| &mut l.per_workload)
     .help(
-        "Pods of one workload that may be away at the same time. An evicted pod is away until its \
-         replacement is ready. A number, or a percentage of the replicas, rounded down but at \
-         least one pod.",
+        "Pods of one workload that may be away at the same time. An evicted pod is away until its replacement is ready. A number, or a percentage of the replicas, rounded down but at least one pod.",
     )
     .field("perMinute", growing_share(), |l| &mut l.per_minute)
     .help(
-        "Evictions in any minute, across cycles and restarts. A number, a percentage of the pods \
-         of the cluster, or the larger of both.",
+        "Evictions in any minute, across cycles and restarts. A number, a percentage of the pods of the cluster, or the larger of both.",
     )
 }
 
@@ -102,10 +98,7 @@ pub(super) fn cooldown() -> Section<Cooldown> {
     })
     .field("rest", duration(ONE_SECOND), |c| &mut c.rest)
     .help(
-        "How long a pod that replaces an evicted pod is left alone; twice as long each time that \
-         the same pod is moved again. A workload is left alone for the same time after a move that \
-         did not help; each further useless move in a row doubles it. The first three bad landings \
-         that the forecast named as possible do not.",
+        "How long a pod that replaces an evicted pod is left alone; twice as long each time that the same pod is moved again. A workload is left alone for the same time after a move that did not help; each further useless move in a row doubles it. The first three bad landings that the forecast named as possible do not.",
     )
     .field("cap", duration(ONE_SECOND), |c| &mut c.cap)
     .help("The longest time that doubling leads to.")

@@ -152,10 +152,7 @@ fn general(section: Section<Document>) -> Section<Document> {
         .help("Decide and report, but evict nothing. A good start.")
         .field("nodeSelector", selector(), |d| &mut d.policy.node_selector)
         .help(
-            "The nodes that strategies look at; an empty selector means all nodes. Other nodes \
-             give no pods, and strategies that look for a better node, such as those of \
-             utilization, spread and affinity, choose none of them. The replacement of a pod that \
-             only has to leave, for a taint or its age, may land on them.",
+            "The nodes that strategies look at; an empty selector means all nodes. Other nodes give no pods, and strategies that look for a better node, such as those of utilization, spread and affinity, choose none of them. The replacement of a pod that only has to leave, for a taint or its age, may land on them.",
         )
         .field("usage", map(usage()), |d| &mut d.policy.usage)
         .help("How usage is measured. It matters to strategies that compare actual usage.")
@@ -167,8 +164,7 @@ fn profiles(section: Section<Document>) -> Section<Document> {
         .help("Which pods may be evicted at all. Static pods and mirror pods never are.")
         .field("profiles", maps("profiles", profile()), |d| &mut d.profiles)
         .help(
-            "Several sets of such rules with names, instead of `evictable`. A strategy chooses one \
-             by `profile: batch` in its arguments; a strategy that does not uses the first one.",
+            "Several sets of such rules with names, instead of `evictable`. A strategy chooses one by `profile: batch` in its arguments; a strategy that does not uses the first one.",
         )
         .off("\n- {name: batch, evictable: {minReplicas: 1}}")
         .field("gracePeriod", duration(SignedDuration::ZERO).optional(), |d| {
@@ -200,8 +196,7 @@ fn sections(section: Section<Document>) -> Section<Document> {
         .off("{watch: 2m}")
         .field("windows", map(windows()), |d| &mut d.policy.windows)
         .help(
-            "When evictions are allowed. Outside of the windows evenkeel observes and plans as \
-                always.",
+            "When evictions are allowed. Outside of the windows evenkeel observes and plans as always.",
         )
         .field("safety", map(safety()), |d| &mut d.policy.safety)
         .help("When the cluster itself is unhealthy, nothing is evicted.")
@@ -212,8 +207,7 @@ fn sections(section: Section<Document>) -> Section<Document> {
         .help("Whether a person has to agree before pods are evicted.")
         .field("forecast", map(forecast()), |d| &mut d.policy.forecast)
         .help(
-            "Before evenkeel evicts a pod, it forecasts where the scheduler will place the \
-                replacement.",
+            "Before evenkeel evicts a pod, it forecasts where the scheduler will place the replacement.",
         )
         .field("steering", map(steering()), |d| &mut d.policy.steering)
         .help(help::STEERING)
@@ -224,8 +218,7 @@ fn sections(section: Section<Document>) -> Section<Document> {
 /// The guards of the example.
 const GUARDS: &str = "
 - {name: critical-alerts, query: 'ALERTS{alertstate=\"firing\",severity=\"critical\"}'}
-- {name: errors, query: 'job:errors:ratio_rate5m', above: 0.05, scope: workload, for: 1m, \
-   recover: 10m, missing: allow}";
+- {name: errors, query: 'job:errors:ratio_rate5m', above: 0.05, scope: workload, for: 1m, recover: 10m, missing: allow}";
 
 fn all_strategies(section: Section<Document>) -> Section<Document> {
     section

@@ -31,8 +31,7 @@ fn evictable_namespaces<T: Clone + 'static>(
     names: fn(&mut T) -> &mut Names,
 ) -> Section<T> {
     section.field("evictableNamespaces", names_in_or_out(), names).help(
-        "Namespaces whose pods this strategy may move, among those that `evictable` \
-             allows: `exclude` or `include`, such as {include: [web]}.",
+        "Namespaces whose pods this strategy may move, among those that `evictable` allows: `exclude` or `include`, such as {include: [web]}.",
     )
 }
 
@@ -42,9 +41,7 @@ pub(super) fn check(f: &mut Fields<'_, '_>, list: &str, strategies: &[Strategy])
     let mut low = strategies.iter().filter_map(|s| LowNodeUtilization::of(&s.rule));
     let packs = strategies.iter().any(|s| HighNodeUtilization::of(&s.rule).is_some());
     if packs && low.any(|low| low.deviation) {
-        let sentence = "LowNodeUtilization with useDeviationThresholds moves pods back to the \
-                        nodes that HighNodeUtilization empties; use thresholds that are no \
-                        deviations, or one of the two strategies";
+        let sentence = "LowNodeUtilization with useDeviationThresholds moves pods back to the nodes that HighNodeUtilization empties; use thresholds that are no deviations, or one of the two strategies";
         f.warn(Code::Ignored, list, sentence);
     }
 }

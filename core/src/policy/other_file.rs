@@ -27,16 +27,12 @@ pub(super) fn recognise(root: &YamlNode) -> Option<Problem> {
     Some(problem(at(entries, field)?, field, sentence))
 }
 
-const KOORDINATOR: &str = "this is the configuration of Koordinator's descheduler, whose plugins \
-    evenkeel does not have; write a policy with `lowNodeUtilization` and `basis: actual` instead \
-    of its LowNodeLoad (`evenkeel policy convert` shows the format)";
+const KOORDINATOR: &str = "this is the configuration of Koordinator's descheduler, whose plugins evenkeel does not have; write a policy with `lowNodeUtilization` and `basis: actual` instead of its LowNodeLoad (`evenkeel policy convert` shows the format)";
 
 const SCHEDULER: &str =
     "this is the configuration of kube-scheduler; hand it over by `--scheduler-config`";
 
-const OPENSHIFT: &str = "this is the resource of OpenShift's Kube Descheduler Operator; hand over \
-    the policy that the operator makes of it: the key `policy.yaml` of the ConfigMap in its \
-    namespace";
+const OPENSHIFT: &str = "this is the resource of OpenShift's Kube Descheduler Operator; hand over the policy that the operator makes of it: the key `policy.yaml` of the ConfigMap in its namespace";
 
 fn of_cluster(kind: &str) -> String {
     format!("this is a {kind}; the objects of a cluster are handed over by `--from`")
@@ -53,8 +49,7 @@ fn of_object(root: &YamlNode, kind: &str) -> String {
     };
     let path = key.replace('.', "\\.");
     format!(
-        "this is a {kind} with a policy in its key `{key}`; hand over that text: kubectl get \
-         {}{namespace} {name} -o jsonpath='{{.data.{path}}}' > policy.yaml",
+        "this is a {kind} with a policy in its key `{key}`; hand over that text: kubectl get {}{namespace} {name} -o jsonpath='{{.data.{path}}}' > policy.yaml",
         kind.to_lowercase()
     )
 }
@@ -72,8 +67,7 @@ fn policy_key(root: &YamlNode) -> Option<&str> {
 
 fn of_release(kind: &str) -> String {
     format!(
-        "this is a {kind}, not a policy; hand over the policy in its chart values, under \
-         `deschedulerPolicy` or `policy`, as a file of its own"
+        "this is a {kind}, not a policy; hand over the policy in its chart values, under `deschedulerPolicy` or `policy`, as a file of its own"
     )
 }
 
@@ -107,8 +101,7 @@ fn values(entries: &[MapEntry]) -> Option<Problem> {
         _ => "",
     };
     let sentence = format!(
-        "these are values of a Helm chart, whose policy stands under `{key}`; hand over that part \
-         as a file of its own{version}"
+        "these are values of a Helm chart, whose policy stands under `{key}`; hand over that part as a file of its own{version}"
     );
     Some(problem(entry.at, key, sentence))
 }
@@ -162,9 +155,7 @@ mod tests {
             data:\n  note: hello\n  policy.yaml: |\n    kind: DeschedulerPolicy\n";
         assert_eq!(
             refused(text),
-            "2:1: kind: this is a ConfigMap with a policy in its key `policy.yaml`; hand over that \
-             text: kubectl get configmap -n kube-system p -o jsonpath='{.data.policy\\.yaml}' > \
-             policy.yaml"
+            "2:1: kind: this is a ConfigMap with a policy in its key `policy.yaml`; hand over that text: kubectl get configmap -n kube-system p -o jsonpath='{.data.policy\\.yaml}' > policy.yaml"
         );
         assert_eq!(
             refused("apiVersion: v1\nkind: ConfigMap\ndata: {note: hello}"),
@@ -176,9 +167,7 @@ mod tests {
     fn helm_values_name_the_field_that_has_the_policy() {
         assert_eq!(
             refused("replicas: 1\ndeschedulerPolicy: {profiles: []}"),
-            "2:1: deschedulerPolicy: these are values of a Helm chart, whose policy stands under \
-             `deschedulerPolicy`; hand over that part as a file of its own; add the lines \
-             `apiVersion: descheduler/v1alpha2` and `kind: DeschedulerPolicy`"
+            "2:1: deschedulerPolicy: these are values of a Helm chart, whose policy stands under `deschedulerPolicy`; hand over that part as a file of its own; add the lines `apiVersion: descheduler/v1alpha2` and `kind: DeschedulerPolicy`"
         );
         assert_eq!(
             refused("kind: Deployment\npolicy: {apiVersion: evenkeel/v1alpha1}"),
@@ -223,13 +212,11 @@ mod tests {
     fn fields_of_the_other_version_name_it() {
         assert_eq!(
             refused("apiVersion: descheduler/v1alpha2\nstrategies: {}"),
-            "2:1: strategies: this field is of descheduler/v1alpha1; write that as apiVersion, or \
-             `profiles` instead of `strategies`"
+            "2:1: strategies: this field is of descheduler/v1alpha1; write that as apiVersion, or `profiles` instead of `strategies`"
         );
         assert_eq!(
             refused("apiVersion: descheduler/v1alpha1\nprofiles: []"),
-            "2:1: profiles: this field is of descheduler/v1alpha2; write that as apiVersion, or \
-             `strategies` instead of `profiles`"
+            "2:1: profiles: this field is of descheduler/v1alpha2; write that as apiVersion, or `strategies` instead of `profiles`"
         );
     }
 }

@@ -24,8 +24,7 @@ pub(super) fn restarts() -> Section<TooManyRestarts> {
     })
     .field("podRestartThreshold", whole(1), |r| &mut r.threshold)
     .help(
-        "The number of restarts, over all containers of a pod, that is too many. There is no \
-            default.",
+        "The number of restarts, over all containers of a pod, that is too many. There is no default.",
     )
     .required("the number of restarts that is too many")
     .always_written()
@@ -111,17 +110,13 @@ fn life_time_criteria(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
         .off("86400")
         .field("states", states(&STATES), |r| &mut r.states)
         .help(
-            "Pods in one of these states: a phase such as Pending, a reason of the pod such \
-             as NodeLost, or the reason why a container waits or terminated, such as \
-             ImagePullBackOff.",
+            "Pods in one of these states: a phase such as Pending, a reason of the pod such as NodeLost, or the reason why a container waits or terminated, such as ImagePullBackOff.",
         )
         .off("[Pending, ImagePullBackOff]")
         .field("conditions", maps("conditions", condition()), |r| &mut r.conditions)
         .help("Pods with one of these conditions. All given parts of a condition must match.")
         .off(
-            "\n- \
-            {type: Ready, status: \"False\", reason: ContainersNotReady, \
-            minTimeSinceLastTransitionSeconds: 600}",
+            "\n- {type: Ready, status: \"False\", reason: ContainersNotReady, minTimeSinceLastTransitionSeconds: 600}",
         )
         .field("exitCodes", exit_codes(), |r| &mut r.exit_codes)
         .help("Pods with a container that exited with one of these codes.")
@@ -132,8 +127,7 @@ fn life_time_options(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
     section
         .field("ownerKinds", names_in_or_out(), |r| &mut r.owner_kinds)
         .help(
-            "Only pods with an owner of one of these kinds (`include`), or without one \
-                (`exclude`).",
+            "Only pods with an owner of one of these kinds (`include`), or without one (`exclude`).",
         )
         .off("{include: [Job]}")
         .field("includingInitContainers", boolean(), |r| &mut r.including_init_containers)

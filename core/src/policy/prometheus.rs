@@ -141,9 +141,7 @@ fn series(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
         .off("http://prometheus-operated.monitoring:9090")
         .field("scrapeInterval", duration(ONE_SECOND), |p| &mut p.scrape_interval)
         .help(
-            "The interval at which Prometheus scrapes the nodes; with several intervals, the \
-             longest. `$range` in queries is four times as long, so that it holds at least two \
-             scrapes.",
+            "The interval at which Prometheus scrapes the nodes; with several intervals, the longest. `$range` in queries is four times as long, so that it holds at least two scrapes.",
         )
         .computed(
             "averagedOver",
@@ -152,15 +150,12 @@ fn series(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
             |p, averaged_over| p.averaged_over = averaged_over.unwrap_or(p.averaged_over),
         )
         .help(
-            "The period over which a value is averaged. The default is scrapeInterval, because the \
-             default queries compare two scrapes.",
+            "The period over which a value is averaged. The default is scrapeInterval, because the default queries compare two scrapes.",
         )
         .off("30s")
         .field("matchers", matchers(), |p| &mut p.matchers)
         .help(
-            "Label matchers that replace `$matchers` in queries, for example to select one of \
-             several clusters. If series with the names of our nodes have different values of the \
-             label `cluster`, none of them is used.",
+            "Label matchers that replace `$matchers` in queries, for example to select one of several clusters. If series with the names of our nodes have different values of the label `cluster`, none of them is used.",
         )
         .off("'cluster=\"prod\"'")
         .field("nodeLabels", texts(), |p| &mut p.node_labels)
@@ -176,8 +171,7 @@ fn requests(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
     section
         .field("timeout", duration(ONE_SECOND), |p| &mut p.timeout)
         .help(
-            "The time that one query may take. Including all retries, no query takes longer than \
-                `poll`.",
+            "The time that one query may take. Including all retries, no query takes longer than `poll`.",
         )
         .field("retries", whole(0), |p| &mut p.retries)
         .help("How often a query is repeated after a temporary failure.")
@@ -187,8 +181,7 @@ fn tls(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
     section
         .field("caFile", text().optional(), |p| &mut p.ca_file)
         .help(
-            "A file with the certificate authorities to trust instead of those of the system. It \
-             is read again when it changes.",
+            "A file with the certificate authorities to trust instead of those of the system. It is read again when it changes.",
         )
         .off("/etc/evenkeel/prometheus/ca.crt")
         .computed(
@@ -220,8 +213,7 @@ fn credentials(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> 
             |p, file| p.login = file.map(Login::Bearer),
         )
         .help(
-            "The HTTP credentials: bearerTokenFile or basicAuth. The files are read for every \
-             query, because tokens rotate.",
+            "The HTTP credentials: bearerTokenFile or basicAuth. The files are read for every query, because tokens rotate.",
         )
         .off("/var/run/secrets/kubernetes.io/serviceaccount/token")
         .computed(
@@ -233,8 +225,7 @@ fn credentials(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> 
         .off("{username: evenkeel, passwordFile: /etc/evenkeel/prometheus/password}")
         .field("headers", headers(), |p| &mut p.headers)
         .help(
-            "Additional headers, such as the one that names the tenant: X-Scope-OrgID for Mimir, \
-             THANOS-TENANT for Thanos.",
+            "Additional headers, such as the one that names the tenant: X-Scope-OrgID for Mimir, THANOS-TENANT for Thanos.",
         )
         .off("{X-Scope-OrgID: prod}")
 }

@@ -18,8 +18,7 @@ pub(super) fn ramp() -> Section<RampPolicy> {
     Section::new(RampPolicy { watch: SignedDuration::from_mins(2) })
         .field("watch", duration(ONE_SECOND), |r| &mut r.watch)
         .help(
-            "How long the replacement has to be Ready, without interruption, before the next \
-             pod of the workload may go.",
+            "How long the replacement has to be Ready, without interruption, before the next pod of the workload may go.",
         )
 }
 
@@ -53,8 +52,7 @@ mod tests {
         policy.yaml:3:7: ramp: found 2m, expected a map of fields, or none
         ");
         assert_snapshot!(parse("ramp: {watch: 0s, wait: 1m}").unwrap_err(), @"
-        policy.yaml:3:15: ramp.watch: found 0s, expected a duration from 1s to 8760h, such as 90s, \
-            5m or 1h30m
+        policy.yaml:3:15: ramp.watch: found 0s, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
         policy.yaml:3:19: ramp.wait: unknown field; allowed here: watch
         ");
     }

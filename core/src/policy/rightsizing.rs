@@ -38,25 +38,19 @@ pub(super) fn rightsizing() -> Section<RightsizingPolicy> {
     })
     .field("percentile", percentile(), |r| &mut r.percentile)
     .help(
-        "For cpu, the recommended request covers this percentile of the samples in `usage.window`, \
-         across all pods of a workload. For memory it covers every sample, because a pod that \
-         lacks memory is killed. A longer window knows more. The recommendation is for a pod: if \
-         that has several containers, it is for all of them together.",
+        "For cpu, the recommended request covers this percentile of the samples in `usage.window`, across all pods of a workload. For memory it covers every sample, because a pod that lacks memory is killed. A longer window knows more. The recommendation is for a pod: if that has several containers, it is for all of them together.",
     )
     .field("headroom", percent(), |r| &mut r.headroom)
     .help(
-        "The margin added to that. The sum is rounded up to 10m and 16Mi, and never exceeds the \
-            pod's limit or the largest node.",
+        "The margin added to that. The sum is rounded up to 10m and 16Mi, and never exceeds the pod's limit or the largest node.",
     )
     .field("tolerance", percent(), |r| &mut r.tolerance)
     .help(
-        "No report if the larger of request and recommendation exceeds the smaller by at most \
-            this.",
+        "No report if the larger of request and recommendation exceeds the smaller by at most this.",
     )
     .field("top", whole(0), |r| &mut r.top)
     .help(
-        "How many workloads the status page and the metrics list. Workloads whose error is the \
-         largest share of the cluster come first. With 0, nothing is computed.",
+        "How many workloads the status page and the metrics list. Workloads whose error is the largest share of the cluster come first. With 0, nothing is computed.",
     )
 }
 
@@ -79,8 +73,7 @@ mod tests {
         policy.yaml:3:40: rightsizing.headroom: found 120%, expected a percentage from 0% to 100%
         policy.yaml:3:57: rightsizing.tolerance: found far, expected a percentage from 0% to 100%
         policy.yaml:3:67: rightsizing.top: found -1, expected a whole number from 0 on
-        policy.yaml:3:71: rightsizing.most: unknown field; allowed here: percentile, headroom, \
-            tolerance, top
+        policy.yaml:3:71: rightsizing.most: unknown field; allowed here: percentile, headroom, tolerance, top
         ");
     }
 }

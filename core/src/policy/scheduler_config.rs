@@ -201,8 +201,7 @@ fn extenders(f: &mut Fields<'_, '_>) -> (bool, bool) {
         f.warn(
             Code::Ignored,
             "extenders",
-            "an extender scores nodes for pods that request its managed resources; the forecast \
-                ignores these scores",
+            "an extender scores nodes for pods that request its managed resources; the forecast ignores these scores",
         );
     }
     let opaque = verbs.iter().any(|(_, scores, all)| *scores && *all);

@@ -40,23 +40,15 @@ pub(super) fn steering() -> Section<Steering> {
     })
     .field("taintHot", boolean(), |s| &mut s.hot)
     .help(
-        "Taint nodes that have been above a target of lowNodeUtilization for `sustainedFor`, until \
-            they are at or below 65% of their targets. While a node is hot, also taint the nodes \
-            of its pool above 75% of a target, so that replacements land on the coolest nodes.",
+        "Taint nodes that have been above a target of lowNodeUtilization for `sustainedFor`, until they are at or below 65% of their targets. While a node is hot, also taint the nodes of its pool above 75% of a target, so that replacements land on the coolest nodes.",
     )
     .field("taintEmptying", boolean(), |s| &mut s.emptying)
     .help(
-        "Taint nodes that highNodeUtilization finds underused and can empty, as long as they are \
-            underused. Meanwhile also taint the nodes that are full by usage but not by requests, \
-            which a scheduler that packs would prefer. To empty more nodes than `maxNodes` allows, \
-            set that to `none`.",
+        "Taint nodes that highNodeUtilization finds underused and can empty, as long as they are underused. Meanwhile also taint the nodes that are full by usage but not by requests, which a scheduler that packs would prefer. To empty more nodes than `maxNodes` allows, set that to `none`.",
     )
     .field("maxNodes", share(), |s| &mut s.max_nodes)
     .help(
-        "The most nodes that are tainted: a number, or a percentage of the nodes, rounded down but \
-         at least one. It also limits hot and warm nodes in each pool, of which the coolest stay \
-         open. Empty nodes come before nodes to be emptied: a scheduler that spreads prefers an \
-         empty node without the taint, so that no other is emptied. `none` means no limit.",
+        "The most nodes that are tainted: a number, or a percentage of the nodes, rounded down but at least one. It also limits hot and warm nodes in each pool, of which the coolest stay open. Empty nodes come before nodes to be emptied: a scheduler that spreads prefers an empty node without the taint, so that no other is emptied. `none` means no limit.",
     )
     .check(|f, s| check_limit(f, s))
 }
@@ -114,8 +106,7 @@ mod tests {
     fn problems_name_their_fields() {
         assert_snapshot!(parse("steering: {taintHot: hot, maxNode: 1}").unwrap_err(), @"
         policy.yaml:3:22: steering.taintHot: found hot, expected true or false
-        policy.yaml:3:27: steering.maxNode: unknown field (did you mean `maxNodes`?); allowed \
-            here: taintHot, taintEmptying, maxNodes
+        policy.yaml:3:27: steering.maxNode: unknown field (did you mean `maxNodes`?); allowed here: taintHot, taintEmptying, maxNodes
         ");
     }
 }

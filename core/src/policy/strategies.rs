@@ -95,24 +95,21 @@ fn of_placement() -> Vec<StrategyDeclaration> {
         StrategyDeclaration::new(
             Plugin::RemoveDuplicates,
             "Spreads replicas of one owner that share a node, as far as other nodes can take them. \
-                A strategy without arguments may be written as its name alone: `- \
-                removeDuplicates`.",
+                A strategy without arguments may be written as its name alone: `- removeDuplicates`.",
             namespaced(duplicates(), |r| &mut r.namespaces),
             Rule::RemoveDuplicates,
             arguments!(RemoveDuplicates),
         ),
         StrategyDeclaration::new(
             Plugin::TopologySpread,
-            "Moves pods so that topology spread constraints that have come to be violated hold \
-                again.",
+            "Moves pods so that topology spread constraints that have come to be violated hold again.",
             scoped(spread(), |r| &mut r.scope),
             Rule::RemovePodsViolatingTopologySpreadConstraint,
             arguments!(RemovePodsViolatingTopologySpreadConstraint),
         ),
         StrategyDeclaration::new(
             Plugin::AntiAffinity,
-            "Separates pods that required anti-affinity keeps apart: evicts the pod that has the \
-                rule. On request, it also improves preferred anti-affinity.",
+            "Separates pods that required anti-affinity keeps apart: evicts the pod that has the rule. On request, it also improves preferred anti-affinity.",
             scoped(anti_affinity(), |r| &mut r.scope),
             Rule::RemovePodsViolatingInterPodAntiAffinity,
             arguments!(RemovePodsViolatingInterPodAntiAffinity),
@@ -126,9 +123,7 @@ fn of_placement() -> Vec<StrategyDeclaration> {
         ),
         StrategyDeclaration::new(
             Plugin::NodeTaints,
-            "Moves pods away from nodes with a NoSchedule taint that they do not tolerate. A cordon is \
-             such a taint, and so are node pressure and an agent that restarts (such as \
-             `node.cilium.io/agent-not-ready`): exclude those that should only keep new pods away.",
+            "Moves pods away from nodes with a NoSchedule taint that they do not tolerate. A cordon is such a taint, and so are node pressure and an agent that restarts (such as `node.cilium.io/agent-not-ready`): exclude those that should only keep new pods away.",
             scoped(taints(), |r| &mut r.scope),
             Rule::RemovePodsViolatingNodeTaints,
             arguments!(RemovePodsViolatingNodeTaints),
@@ -149,8 +144,7 @@ fn of_pod_states() -> Vec<StrategyDeclaration> {
         ),
         StrategyDeclaration::new(
             Plugin::PodLifeTime,
-            "Evicts pods that are old, or in a state that they do not leave. At least one of the \
-                first four fields is needed, and all that are given must match.",
+            "Evicts pods that are old, or in a state that they do not leave. At least one of the first four fields is needed, and all that are given must match.",
             scoped(life_time, |r: &mut PodLifeTime| &mut r.scope),
             Rule::PodLifeTime,
             arguments!(PodLifeTime),

@@ -143,8 +143,7 @@ const SOURCES: [Choice<SourceKind>; 2] = [
     (
         SourceKind::Prometheus.label(),
         SourceKind::Prometheus,
-        "Prometheus or a server with the same API (Thanos, Mimir, VictoriaMetrics); set \
-            `prometheus` below",
+        "Prometheus or a server with the same API (Thanos, Mimir, VictoriaMetrics); set `prometheus` below",
     ),
 ];
 
@@ -182,14 +181,12 @@ fn sources(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
         .help("The source of usage samples:")
         .field("fallback", choice(&FALLBACKS).optional(), |u| &mut u.fallback)
         .help(
-            "The source to use while the samples of `source` are stale: the other one of the \
-             two.",
+            "The source to use while the samples of `source` are stale: the other one of the two.",
         )
         .off("prometheus")
         .field("prometheus", map_if(prometheus(), |p| !p.url.is_empty()), |u| &mut u.prometheus)
         .help(
-            "How Prometheus is queried, for usage and for `guards`. The url is enough if \
-             Prometheus scrapes the kubelets, as kube-prometheus-stack does.",
+            "How Prometheus is queried, for usage and for `guards`. The url is enough if Prometheus scrapes the kubelets, as kube-prometheus-stack does.",
         )
 }
 
@@ -197,8 +194,7 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
     section
         .field("poll", duration(ONE_SECOND), |u| &mut u.poll)
         .help(
-            "Time between two polls. Polling more often than the source updates its values has no \
-                benefit.",
+            "Time between two polls. Polling more often than the source updates its values has no benefit.",
         )
         .field("window", duration(ONE_SECOND), |u| &mut u.window)
         .help("How far back samples count, except for `trend` and an average with a half-life.")
@@ -206,24 +202,18 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
         .help("How samples become one value:")
         .field("staleAfter", duration(ONE_SECOND), |u| &mut u.stale_after)
         .help(
-            "Usage is unknown if the newest sample is older than this. At least `poll`. A node \
-             with unknown usage is not idle: a strategy by usage takes no pods from it, and counts \
-             a landing there as a bad one (`forecast.tolerance`).",
+            "Usage is unknown if the newest sample is older than this. At least `poll`. A node with unknown usage is not idle: a strategy by usage takes no pods from it, and counts a landing there as a bad one (`forecast.tolerance`).",
         )
         .field("minSamples", whole(1), |u| &mut u.min_samples)
         .help(
-            "Usage is also unknown with fewer samples in the window. The window must be long \
-                enough for them.",
+            "Usage is also unknown with fewer samples in the window. The window must be long enough for them.",
         )
         .field("ahead", duration(ONE_MINUTE).optional(), |u| &mut u.ahead)
         .help(help::AHEAD)
         .off("2h")
         .field("lookAhead", duration(ONE_MINUTE), |u| &mut u.look_ahead)
         .help(
-            "With `smoothing: trend`, the period from now whose expected usage decides. A node is \
-             hot if its mean usage in this period is expected to be above a target, and a \
-             replacement must not make a node hot in it. At most 1h: how well a trend is known is \
-             learned for half an hour.",
+            "With `smoothing: trend`, the period from now whose expected usage decides. A node is hot if its mean usage in this period is expected to be above a target, and a replacement must not make a node hot in it. At most 1h: how well a trend is known is learned for half an hour.",
         )
 }
 
@@ -232,8 +222,7 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
 fn check_look_ahead(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
     if usage.look_ahead > MOST_LOOK_AHEAD {
         let sentence = format!(
-            "is {:#}, but must be at most {MOST_LOOK_AHEAD:#}, because a trend is learned for half \
-             an hour",
+            "is {:#}, but must be at most {MOST_LOOK_AHEAD:#}, because a trend is learned for half an hour",
             usage.look_ahead
         );
         f.complain(Code::OutOfRange, "lookAhead", sentence);
@@ -302,14 +291,11 @@ fn smoothing() -> Kind<Smoothing> {
     let choices = vec![
         (
             "trend",
-            "the mean that is expected in the period `lookAhead`: evenkeel learns from the last \
-                two hours of each node whether a change of its usage lasts and whether a rise goes \
-                on",
+            "the mean that is expected in the period `lookAhead`: evenkeel learns from the last two hours of each node whether a change of its usage lasts and whether a rise goes on",
         ),
         (
             "{halfLife: 10m}",
-            "an average in which the weight of a sample halves with every ten minutes of age; it \
-                also counts samples from before the window",
+            "an average in which the weight of a sample halves with every ten minutes of age; it also counts samples from before the window",
         ),
         ("mean", "all samples count alike"),
         ("max", "the largest sample: cautious, plans for the peak"),

@@ -171,9 +171,7 @@ pub(super) fn windows() -> Section<Windows> {
         .help("Time zone of the windows, by its IANA name, such as `Europe/Berlin`.")
         .field("allow", window_list(), |w| &mut w.allow)
         .help(
-            "Evictions are allowed only in these windows, such as `[Mon-Fri 22:00-06:00, Sat, \
-             Sun]`. A window that ends before its start ends on the next day. Without days it \
-             is every day, and without times the whole day. An empty list allows every time.",
+            "Evictions are allowed only in these windows, such as `[Mon-Fri 22:00-06:00, Sat, Sun]`. A window that ends before its start ends on the next day. Without days it is every day, and without times the whole day. An empty list allows every time.",
         )
         .field("forbid", window_list(), |w| &mut w.forbid)
         .help("Evictions are forbidden in these windows, even if `allow` has them.")

@@ -84,8 +84,7 @@ impl Spot<'_, '_> {
         let number = self.whole_number();
         self.scalar(
             &format!(
-                "{number}, a percentage from 0% to 100%, the larger of both such as 20 or 1%, or \
-                 none for no limit"
+                "{number}, a percentage from 0% to 100%, the larger of both such as 20 or 1%, or none for no limit"
             ),
             or_none(|node| larger(node).map_or_else(|| share(node), Ok)),
         )

@@ -35,14 +35,12 @@ pub enum QuantityError {
     /// The text does not start with a number: it has no digit, two signs, two points, or another
     /// character first.
     #[error(
-        "{0:?} does not start with a number; expected digits with at most one point, optionally \
-            after + or -"
+        "{0:?} does not start with a number; expected digits with at most one point, optionally after + or -"
     )]
     Number(String),
     /// The suffix after the number is unknown; holds the suffix and the whole text.
     #[error(
-        "unknown suffix {0:?} in {1:?}; expected none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, \
-         Pi, Ei or an exponent such as e3 or E-3"
+        "unknown suffix {0:?} in {1:?}; expected none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent such as e3 or E-3"
     )]
     Suffix(String, String),
     /// The quantity is negative, which no amount of a resource can be.
@@ -267,8 +265,7 @@ mod tests {
             .map(|text| amount("memory", text).unwrap_err().to_string())
             .into();
         let numbers = "expected digits with at most one point, optionally after + or -";
-        let suffixes = "expected none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei \
-                        or an exponent such as e3 or E-3";
+        let suffixes = "expected none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent such as e3 or E-3";
         let expected = [
             format!(r#""" does not start with a number; {numbers}"#),
             format!(r#""1.2.3" does not start with a number; {numbers}"#),

@@ -52,8 +52,7 @@ pub struct NodeTerm {
 pub enum SelectorError {
     /// The text form is invalid from this text on.
     #[error(
-        "invalid label selector at {0:?}; expected key=value, key!=value, key in (a,b), key notin \
-            (a,b), key>1, key<1, key or !key"
+        "invalid label selector at {0:?}; expected key=value, key!=value, key in (a,b), key notin (a,b), key>1, key<1, key or !key"
     )]
     Syntax(String),
     /// The text form has a key that no label can have.
@@ -61,8 +60,7 @@ pub enum SelectorError {
     Key(String),
     /// The text form has a value that no label can have.
     #[error(
-        "invalid label selector: {0:?} is not the value of a label: at most 63 letters, digits, \
-            -, _ or ."
+        "invalid label selector: {0:?} is not the value of a label: at most 63 letters, digits, -, _ or ."
     )]
     Value(String),
     /// The object form has an unknown operator.

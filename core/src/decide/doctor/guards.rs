@@ -8,9 +8,7 @@ use super::{Diagnosis, NAMED};
 
 const CHECK: &str = "guards";
 const ANSWER: &str = "run its query by hand against `usage.prometheus`";
-const LABELS: &str = "compare the labels of its series with the names of namespaces, workloads and \
-                      pods; a pod that has just been replaced has series for some minutes, and a \
-                      series without a label such as `deployment` counts for its namespace";
+const LABELS: &str = "compare the labels of its series with the names of namespaces, workloads and pods; a pod that has just been replaced has series for some minutes, and a series without a label such as `deployment` counts for its namespace";
 
 /// A line for each guard.
 pub(super) fn guards(world: World<'_>) -> impl Iterator<Item = Diagnosis> {

@@ -223,8 +223,7 @@ fn a_replacement_may_land_before_or_after_the_pod_ends() {
     };
     // A quarter of one third, and for the other nodes three quarters of one half in addition.
     assert_eq!(chances(&pod("p", large)), "8.3% 46% 46%");
-    let set = "- {kind: Pod, metadata: {name: p, ownerReferences: [{kind: StatefulSet, name: s, \
-        controller: true}]},
+    let set = "- {kind: Pod, metadata: {name: p, ownerReferences: [{kind: StatefulSet, name: s, controller: true}]},
         spec: {nodeName: a, containers: [{name: c, resources: {requests: {cpu: 3}}}]}}\n";
     assert_eq!(
         chances(set),
@@ -468,8 +467,7 @@ fn the_older_label_of_a_zone_comes_first() {
 fn a_pod_weighs_by_the_number_of_nodes_that_the_scheduler_finds() {
     let owned = |name: &str, on: &str| {
         format!(
-            "- {{kind: Pod, metadata: {{name: {name}, ownerReferences: [{{kind: ReplicaSet, \
-             name: r, controller: true}}]}}, spec: {{{on}}}}}\n"
+            "- {{kind: Pod, metadata: {{name: {name}, ownerReferences: [{{kind: ReplicaSet, name: r, controller: true}}]}}, spec: {{{on}}}}}\n"
         )
     };
     let status = "{conditions: [{type: Ready, status: 'True'}], allocatable: {cpu: 4, pods: 9}}";

@@ -373,10 +373,9 @@ impl NotSelected {
 
 const FINISHED: &str = "nothing: it uses no resources; RemoveFailedPods evicts failed pods";
 const OUT_OF_REACH: &str = "remove what keeps the heavier pods of its node";
-const REQUESTS_NOTHING: &str = "request a resource that has a threshold, \
-                                or remove OnlyThresholdingResources from `evictionModes`";
-const NO_SPREAD: &str = "add a topology spread constraint that selects it, \
-                         of a kind in the strategy's `constraints`";
+const REQUESTS_NOTHING: &str = "request a resource that has a threshold, or remove OnlyThresholdingResources from `evictionModes`";
+const NO_SPREAD: &str =
+    "add a topology spread constraint that selects it, of a kind in the strategy's `constraints`";
 const FEW_RESTARTS: &str = "nothing while it runs well, or lower `podRestartThreshold`";
 
 fn place_remedy(key: &str) -> String {

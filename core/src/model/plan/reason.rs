@@ -79,8 +79,7 @@ pub enum Reason {
     },
     /// The node of the pod is below every threshold and is emptied.
     #[error(
-        "node {}: {resource} {ratio} and every other resource are at or below their thresholds \
-         ({threshold}), so the node is emptied",
+        "node {}: {resource} {ratio} and every other resource are at or below their thresholds ({threshold}), so the node is emptied",
         basis.weighed()
     )]
     UnderusedNode {
@@ -339,8 +338,7 @@ mod tests {
     fn a_trend_says_how_fast_the_node_rises_and_when_it_is_above_its_target() {
         assert_eq!(
             hot(59.0, 60.5, Some(0.4)),
-            "node usage: cpu 60%, expected in the next 15m (now 59%, rising 12 points an hour, \
-             above 60% in 5m ± 2m), is above its target of 60%"
+            "node usage: cpu 60%, expected in the next 15m (now 59%, rising 12 points an hour, above 60% in 5m ± 2m), is above its target of 60%"
         );
     }
 

@@ -45,8 +45,7 @@ impl fmt::Display for ReplicaTrial {
         let first = if self.more { "the first " } else { "" };
         write!(
             f,
-            "{number} of {pods} that {stay} on hot nodes {which}; with `evictable.minReplicas: {}`, \
-             {first}{} would bring {} of {} to target; without it {}",
+            "{number} of {pods} that {stay} on hot nodes {which}; with `evictable.minReplicas: {}`, {first}{} would bring {} of {} to target; without it {}",
             self.min_replicas,
             count(self.moves, "eviction"),
             self.relieved_in_trial,

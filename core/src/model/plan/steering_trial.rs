@@ -90,15 +90,13 @@ mod tests {
         assert_eq!(
             trial.to_string(),
             "18 of 20 pods that stay do so because of where their replacements could land; \
-             with `steering: {taintHot: true}`, 24 evictions would bring 14 of 14 hot nodes to \
-             target; without it 3"
+             with `steering: {taintHot: true}`, 24 evictions would bring 14 of 14 hot nodes to target; without it 3"
         );
         let asked = SteeringTrial { asked: true, more: true, ..trial };
         assert_eq!(
             asked.to_string(),
             "18 of 20 pods that stay do so because of where their replacements could land; \
-             once the taints of `steering` are set, the first 24 evictions would bring 14 of 14 \
-             hot nodes to target; without them 3"
+             once the taints of `steering` are set, the first 24 evictions would bring 14 of 14 hot nodes to target; without them 3"
         );
     }
 }

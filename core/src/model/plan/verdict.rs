@@ -49,8 +49,7 @@ pub enum Class {
     },
     /// Above a target, but not for long enough.
     #[error(
-        "warming: {resource} {ratio} has been above the target {target} for {}, and the node \
-         counts as hot after {}",
+        "warming: {resource} {ratio} has been above the target {target} for {}, and the node counts as hot after {}",
         duration(*.since),
         duration(*.sustained_for)
     )]

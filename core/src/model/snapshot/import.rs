@@ -307,8 +307,7 @@ fn always_unhealthy(policy: &str) -> Result<bool, Wrong> {
         "AlwaysAllow" => Ok(true),
         "" | "IfHealthyBudget" => Ok(false),
         other => Err(format!(
-            "spec.unhealthyPodEvictionPolicy: found {other:?}, expected IfHealthyBudget or \
-                AlwaysAllow"
+            "spec.unhealthyPodEvictionPolicy: found {other:?}, expected IfHealthyBudget or AlwaysAllow"
         )),
     }
 }
@@ -412,8 +411,7 @@ mod tests {
     #[test]
     fn a_node_without_allocatable_uses_its_capacity() {
         let node = node_of(
-            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {}, \
-                capacity: {pods: '9'}}}",
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {}, capacity: {pods: '9'}}}",
         );
         assert_eq!(node.allocatable, [("pods".to_owned(), Amount::new(9))]);
         let bare = node_of("{apiVersion: v1, kind: Node, metadata: {name: n1}}");
@@ -520,8 +518,7 @@ mod tests {
             "{apiVersion: policy/v1, kind: PodDisruptionBudget,
              metadata: {name: b, namespace: shop, generation: 3},
               spec: {selector: {}, unhealthyPodEvictionPolicy: AlwaysAllow},
-              status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, \
-                desiredHealthy: 2}}",
+              status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2}}",
         );
         let expected = BudgetFacts {
             namespace: "shop".into(),
@@ -547,8 +544,7 @@ mod tests {
         let facts = r#"{ labels: {"team": "a"}, annotations: {}, deleting: true }"#;
         assert_eq!(namespace, format!("Namespace(\"shop\", NamespaceFacts {facts})"));
         let class = shown(
-            "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, \
-                value: 7}",
+            "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}",
         );
         assert_eq!(class, r#"Class("high", 7)"#);
         let service = shown(
@@ -609,8 +605,7 @@ mod tests {
     fn a_job_wants_the_pods_that_it_still_needs() {
         let wanted = |spec: &str, status: &str| {
             let job = format!(
-                "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {{{spec}}}, \
-                    status: {{{status}}}}}"
+                "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {{{spec}}}, status: {{{status}}}}}"
             );
             owner_of(&job).wanted
         };
@@ -652,8 +647,7 @@ mod tests {
         let other = "{action: FailJob, onPodConditions: [{type: ConfigIssue, status: 'True'}]}";
         let code = |operator: &str, codes: &str| {
             format!(
-                "{{action: FailJob, onExitCodes: {{operator: {operator}, values: [{codes}]}}}}, \
-                    {ignores}"
+                "{{action: FailJob, onExitCodes: {{operator: {operator}, values: [{codes}]}}}}, {ignores}"
             )
         };
         assert_eq!(rules(""), WhenEvicted::Counts);
@@ -698,8 +692,7 @@ mod tests {
         );
         assert_eq!(
             taint.why,
-            "spec.taints[0].effect: found \"Never\", expected NoSchedule, PreferNoSchedule or \
-                NoExecute"
+            "spec.taints[0].effect: found \"Never\", expected NoSchedule, PreferNoSchedule or NoExecute"
         );
         assert_eq!(
             why_not("{apiVersion: v1, kind: Namespace, metadata: {}}").why,
@@ -825,8 +818,8 @@ mod tests {
             allocatable: {cpu: 7910m, memory: 4Ki},
         conditions: [{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}]}}";
 
-    const BUDGET: &str = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, \
-        generation: 3},
+    const BUDGET: &str =
+        "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, generation: 3},
         spec: {selector: {matchExpressions: [{key: a, operator: In, values: [b]}]},
           minAvailable: 50%},
         status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: \

@@ -130,12 +130,10 @@ impl Pause {
         }
         match self.scope {
             PauseScope::Namespace => {
-                "`evenkeel resume -n NAMESPACE`, or remove the annotation evenkeel.io/pause from the \
-                 namespace"
+                "`evenkeel resume -n NAMESPACE`, or remove the annotation evenkeel.io/pause from the namespace"
             }
             PauseScope::Cluster => {
-                "`evenkeel resume`, or remove the annotation evenkeel.io/pause-all from the namespace \
-                 kube-system"
+                "`evenkeel resume`, or remove the annotation evenkeel.io/pause-all from the namespace kube-system"
             }
         }
     }

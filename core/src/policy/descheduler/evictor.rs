@@ -45,8 +45,7 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
     // descheduler reads the selector where it looks for a node that fits, and nowhere else.
     if evictable.destinations.is_some() && !evictable.node_fit {
         evictable.destinations = None;
-        let sentence = "it selects the nodes of `nodeFit`, which is off, so it has no effect, as in \
-            descheduler";
+        let sentence = "it selects the nodes of `nodeFit`, which is off, so it has no effect, as in descheduler";
         f.warn(Code::Ignored, "nodeSelector", sentence);
     }
     let bounded = evictable.priority_below != PriorityThreshold::Value(SYSTEM_CRITICAL);
@@ -195,8 +194,7 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
     let new = f.field("podProtections").section(protection_lists);
     let lists = !new.disabled.is_empty() || !new.extra.is_empty();
     if lists && old.any() {
-        let sentence = "the lists of podProtections and the evict… and ignore… fields exclude each \
-            other; keep one of them";
+        let sentence = "the lists of podProtections and the evict… and ignore… fields exclude each other; keep one of them";
         f.complain(Code::Conflict, "podProtections", sentence);
     }
     // Both together have been refused above, as descheduler does.

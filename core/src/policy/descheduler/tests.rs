@@ -109,8 +109,7 @@ profiles:
 
 #[test]
 fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
-    let args = "{thresholds: {cpu: 0.5, pods: 20}, targetThresholds: {cpu: 50, pods: 50}, \
-        evictionLimits: {node: 3},
+    let args = "{thresholds: {cpu: 0.5, pods: 20}, targetThresholds: {cpu: 50, pods: 50}, evictionLimits: {node: 3},
         metricsUtilization: {source: KubernetesMetrics}}";
     let text = |provider: &str| {
         format!(
@@ -130,10 +129,8 @@ fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
     assert_eq!(old.warnings[0].code, Code::Deprecated);
     assert_snapshot!(first(plugin("balance", "LowNodeUtilization",
         "{thresholds: {cpu: '20'}, targetThresholds: {cpu: 120}}")),
-            @"policy.yaml:4:70: profiles[0].pluginConfig[0].args.thresholds.cpu: found \"20\", \
-                expected a percentage from 0 to 100, as a number");
-    let prometheus = "{thresholds: {MetricResource: 20}, targetThresholds: {MetricResource: 50}, \
-        metricsUtilization: {source: Prometheus, prometheus: {query: q}}}";
+            @"policy.yaml:4:70: profiles[0].pluginConfig[0].args.thresholds.cpu: found \"20\", expected a percentage from 0 to 100, as a number");
+    let prometheus = "{thresholds: {MetricResource: 20}, targetThresholds: {MetricResource: 50}, metricsUtilization: {source: Prometheus, prometheus: {query: q}}}";
     assert!(
         plugin("balance", "LowNodeUtilization", prometheus).unwrap_err().contains(
             "a query for one ratio per node does not show what moving a pod would change"
@@ -157,8 +154,7 @@ fn protections_are_lists_or_the_older_fields_and_not_both() {
             && old.prefer_no_eviction
     );
     let new =
-        of("{podProtections: {defaultDisabled: [FailedBarePods], extraEnabled: [PodsWithPVC, \
-            PodsWithResourceClaims],
+        of("{podProtections: {defaultDisabled: [FailedBarePods], extraEnabled: [PodsWithPVC, PodsWithResourceClaims],
         config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}}");
     assert!(!new.failed_bare && new.local_storage);
     assert_eq!(new.resource_claims_exactly, Some(true));
@@ -183,28 +179,17 @@ fn protections_are_lists_or_the_older_fields_and_not_both() {
 fn what_would_be_passed_over_in_silence_is_refused_with_a_suggestion() {
     assert_snapshot!(first(parse("apiVersion: descheduler/v1alpha2\nmaxNoOfPodsToEvictPerNod: \
         1\nprofiles: []")),
-        @"policy.yaml:2:1: maxNoOfPodsToEvictPerNod: unknown field (did you mean \
-            `maxNoOfPodsToEvictPerNode`?); allowed here: kind, apiVersion, nodeSelector, \
-            maxNoOfPodsToEvictPerNode, maxNoOfPodsToEvictPerNamespace, maxNoOfPodsToEvictTotal, \
-            gracePeriodSeconds, evictionFailureEventNotification, metricsCollector, \
-            metricsProviders, profiles");
+        @"policy.yaml:2:1: maxNoOfPodsToEvictPerNod: unknown field (did you mean `maxNoOfPodsToEvictPerNode`?); allowed here: kind, apiVersion, nodeSelector, maxNoOfPodsToEvictPerNode, maxNoOfPodsToEvictPerNamespace, maxNoOfPodsToEvictTotal, gracePeriodSeconds, evictionFailureEventNotification, metricsCollector, metricsProviders, profiles");
     assert!(
         first(profile("plugins: {Deschedule: {enabled: []}}"))
             .contains("did you mean `deschedule`?")
     );
     assert_snapshot!(first(profile("pluginConfig: [{name: RemoveDuplicate}]")),
-        @"policy.yaml:4:25: profiles[0].pluginConfig[0].name: found RemoveDuplicate, expected the \
-            name of a plugin (did you mean `RemoveDuplicates`?); these are DefaultEvictor, \
-            LowNodeUtilization, HighNodeUtilization, RemoveDuplicates, \
-            RemovePodsViolatingTopologySpreadConstraint, RemovePodsViolatingInterPodAntiAffinity, \
-            RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints, \
-            RemovePodsHavingTooManyRestarts, PodLifeTime, RemoveFailedPods");
+        @"policy.yaml:4:25: profiles[0].pluginConfig[0].name: found RemoveDuplicate, expected the name of a plugin (did you mean `RemoveDuplicates`?); these are DefaultEvictor, LowNodeUtilization, HighNodeUtilization, RemoveDuplicates, RemovePodsViolatingTopologySpreadConstraint, RemovePodsViolatingInterPodAntiAffinity, RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints, RemovePodsHavingTooManyRestarts, PodLifeTime, RemoveFailedPods");
     assert_snapshot!(first(plugin("deschedule", "RemoveDuplicates", "{}")),
-        @"policy.yaml:5:36: profiles[0].plugins.deschedule.enabled[0]: RemoveDuplicates belongs \
-            in `balance`");
+        @"policy.yaml:5:36: profiles[0].plugins.deschedule.enabled[0]: RemoveDuplicates belongs in `balance`");
     assert_snapshot!(first(profile("plugins: {balance: {enabled: [RemoveDuplicates]}}")),
-        @"policy.yaml:4:33: profiles[0].plugins.balance.enabled[0]: RemoveDuplicates has no entry \
-            in pluginConfig; add `- name: RemoveDuplicates`, with args if it needs them");
+        @"policy.yaml:4:33: profiles[0].plugins.balance.enabled[0]: RemoveDuplicates has no entry in pluginConfig; add `- name: RemoveDuplicates`, with args if it needs them");
     assert!(
         parse("apiVersion: descheduler/v1alpha2\nprofiles: []\nprofiles: []")
             .unwrap_err()
@@ -223,20 +208,16 @@ fn what_would_be_passed_over_in_silence_is_refused_with_a_suggestion() {
 #[test]
 fn what_has_no_effect_is_a_warning() {
     let policy = profile(
-        "pluginConfig: [{name: RemoveDuplicates}, {name: RemoveDuplicates}, \
-         {name: RemoveFailedPods}]
+        "pluginConfig: [{name: RemoveDuplicates}, {name: RemoveDuplicates}, {name: RemoveFailedPods}]
 plugins:
   balance: {enabled: [RemoveDuplicates], disabled: [RemoveDuplicates, '*']}
   sort: {enabled: [RemoveDuplicates]}",
     )
     .unwrap();
     assert_snapshot!(warnings(&policy), @"
-    4:51 profiles[0].pluginConfig[1].name: this plugin is already configured above; only the \
-        first entry counts
-    4:77 profiles[0].pluginConfig[2].name: this plugin is configured but not enabled, so it does \
-        not run
-    6:44 profiles[0].plugins.balance.disabled: no effect, as in descheduler: plugins that are not \
-        enabled do not run
+    4:51 profiles[0].pluginConfig[1].name: this plugin is already configured above; only the first entry counts
+    4:77 profiles[0].pluginConfig[2].name: this plugin is configured but not enabled, so it does not run
+    6:44 profiles[0].plugins.balance.disabled: no effect, as in descheduler: plugins that are not enabled do not run
     7:5 profiles[0].plugins.sort: no effect, as in descheduler
     ");
     let empty = parse("apiVersion: descheduler/v1alpha2").unwrap();
@@ -363,8 +344,7 @@ fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
             found y, expected text; write \"y\", with quotes");
     assert_snapshot!(first(plugin("balance", "RemoveDuplicates",
         "{namespaces: {exclude: [1_000]}}")),
-            @"policy.yaml:4:73: profiles[0].pluginConfig[0].args.namespaces.exclude[0]: found \
-                1_000, expected text; write \"1_000\", with quotes");
+            @"policy.yaml:4:73: profiles[0].pluginConfig[0].args.namespaces.exclude[0]: found 1_000, expected text; write \"1_000\", with quotes");
     let replicas = evictor("{minReplicas: 010}").unwrap().profiles[0].evictable.min_replicas;
     assert_eq!(replicas, 8);
     let restarts = plugin(
@@ -373,8 +353,7 @@ fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
         "{podRestartThreshold: 2147483648}",
     );
     assert_snapshot!(first(restarts),
-        @"policy.yaml:4:86: profiles[0].pluginConfig[0].args.podRestartThreshold: found \
-            2147483648, expected a whole number from 1 to 2147483647");
+        @"policy.yaml:4:86: profiles[0].pluginConfig[0].args.podRestartThreshold: found 2147483648, expected a whole number from 1 to 2147483647");
 }
 
 #[test]
@@ -549,10 +528,8 @@ fn the_old_format_makes_a_profile_of_each_strategy() {
     assert_snapshot!(warnings(&policy), @"
     10:6 strategies.RemovePodsViolatingInterPodAntiAffinity.weight: no effect, as in descheduler: \
         strategies run in the order of the file
-    15:8 strategies.LowNodeUtilization.params.labelSelector: no effect: LowNodeUtilization does \
-        not take this
-    19:71 strategies.PodLifeTime.params.nodeFit: no effect, as in descheduler: PodLifeTime does \
-        not need a node that fits
+    15:8 strategies.LowNodeUtilization.params.labelSelector: no effect: LowNodeUtilization does not take this
+    19:71 strategies.PodLifeTime.params.nodeFit: no effect, as in descheduler: PodLifeTime does not need a node that fits
     20:80 strategies.RemovePodsViolatingNodeTaints.params.podLifeTime: no effect: \
         RemovePodsViolatingNodeTaints does not take this
     ");

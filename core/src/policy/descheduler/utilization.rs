@@ -19,8 +19,7 @@ pub(super) enum MetricsSource {
 /// is unknown.
 const RATIO: &str = "a query for one ratio per node does not show what moving a pod would change; \
     use KubernetesMetrics, or a native policy with `usage: \
-    {source: prometheus, prometheus: {url: …}}` and thresholds \
-    for cpu and memory";
+    {source: prometheus, prometheus: {url: …}}` and thresholds for cpu and memory";
 
 const SOURCES: [(&str, MetricsSource); 2] =
     [("KubernetesMetrics", MetricsSource::Metrics), ("Prometheus", MetricsSource::Prometheus)];
@@ -30,8 +29,7 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<MetricsSource> {
     let collector =
         f.field("metricsCollector").section(|f| f.field("enabled").bool().unwrap_or(false));
     if collector {
-        let sentence = "deprecated but still in effect; descheduler has replaced this by \
-            metricsProviders: [{source: KubernetesMetrics}]";
+        let sentence = "deprecated but still in effect; descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]";
         f.warn(Code::Deprecated, "metricsCollector", sentence);
     }
     let mut found: Vec<MetricsSource> = Vec::new();

@@ -22,8 +22,7 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
         top.grace_period = f.field("gracePeriodSeconds").seconds();
         if f.field("evictionFailureEventNotification").bool() == Some(true) {
             let sentence =
-                "no effect: evenkeel reports failed evictions in its log and metrics, not as \
-                    events";
+                "no effect: evenkeel reports failed evictions in its log and metrics, not as events";
             f.warn(Code::Ignored, "evictionFailureEventNotification", sentence);
         }
         // Before the profiles, because a profile can name only a source that the policy provides.

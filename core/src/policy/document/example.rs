@@ -13,14 +13,11 @@ const WIDTH: usize = 110;
 const HEAD: &str = "\
 # A policy for evenkeel, with every field.
 #
-# Only apiVersion, kind and strategies are needed. Every other field is shown with its default, so \
-leave out what you
+# Only apiVersion, kind and strategies are needed. Every other field is shown with its default, so leave out what you
 # do not change. A setting after a # without a space is off: remove the # to turn it on.
 #
-# Durations are written as 90s, 5m or 1h30m. Percentages are written as 30%; a plain 30 means the \
-same.
-# A label selector is text as for `kubectl -l`, such as \"pool=web,zone in (a,b),!gpu\", or an \
-object with matchLabels
+# Durations are written as 90s, 5m or 1h30m. Percentages are written as 30%; a plain 30 means the same.
+# A label selector is text as for `kubectl -l`, such as \"pool=web,zone in (a,b),!gpu\", or an object with matchLabels
 # and matchExpressions. Text that begins with ! needs quotes.
 #
 # An unknown or repeated field is an error, because a misspelt limit would be no limit.

@@ -8,12 +8,9 @@ use crate::schema::outline::{ChoiceOutline, FieldOutline, Form, ValueForm};
 const HEAD: &str = "\
 # Policy reference
 
-All fields of a native policy, `evenkeel/v1alpha1`. [policy.example.yaml](../policy.example.yaml) \
-shows them in a file.
-[policy.schema.json](policy.schema.json) is the JSON Schema for editors and validators. evenkeel \
-itself checks more: for
-example that a threshold is not above its target. `evenkeel policy check` reports every problem \
-with its line.
+All fields of a native policy, `evenkeel/v1alpha1`. [policy.example.yaml](../policy.example.yaml) shows them in a file.
+[policy.schema.json](policy.schema.json) is the JSON Schema for editors and validators. evenkeel itself checks more: for
+example that a threshold is not above its target. `evenkeel policy check` reports every problem with its line.
 
 This file is generated: `UPDATE_GENERATED=1 cargo test --lib policy::document`.
 ";

@@ -92,8 +92,7 @@ pub(super) const LIFTS: [Choice<Lift>; 13] = [
     (
         "notSafeToEvict",
         Lift::NotSafeToEvict,
-        "pods with the annotation cluster-autoscaler.kubernetes.io/safe-to-evict: false \
-            or on-completion",
+        "pods with the annotation cluster-autoscaler.kubernetes.io/safe-to-evict: false or on-completion",
     ),
     (
         "gangs",
@@ -103,8 +102,7 @@ pub(super) const LIFTS: [Choice<Lift>; 13] = [
     (
         "runsToCompletion",
         Lift::RunsToCompletion,
-        "pods with `restartPolicy` Never or OnFailure whose controller is no Job, such as an Argo \
-            Workflow, a TaskRun or a SparkApplication",
+        "pods with `restartPolicy` Never or OnFailure whose controller is no Job, such as an Argo Workflow, a TaskRun or a SparkApplication",
     ),
     ("resourceClaims", Lift::ResourceClaims, "pods with dynamic resource claims"),
     (
@@ -115,14 +113,12 @@ pub(super) const LIFTS: [Choice<Lift>; 13] = [
     (
         "preemption",
         Lift::Preemption,
-        "with `nodeFit: false`, pods whose replacement fits only if the scheduler removes pods of \
-            lower priority",
+        "with `nodeFit: false`, pods whose replacement fits only if the scheduler removes pods of lower priority",
     ),
     (
         "singleReplicasWithBudget",
         Lift::SingleReplicasWithBudget,
-        "pods of a workload with fewer than `minReplicas`, if a PodDisruptionBudget covers them \
-            and allows a disruption",
+        "pods of a workload with fewer than `minReplicas`, if a PodDisruptionBudget covers them and allows a disruption",
     ),
 ];
 

@@ -94,7 +94,6 @@ fn zero_percent_of_a_workload_is_no_pod_instead_of_one() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of examples")]
 fn each_problem_is_shown_at_its_place_with_what_is_expected() {
     let problems = [
         // All problems are reported in file order.
@@ -133,57 +132,35 @@ fn each_problem_is_shown_at_its_place_with_what_is_expected() {
         rightsizing: {top: 99999999999}",
     ];
     assert_snapshot!(problems.map(refused).join("\n"), @"
-    policy.yaml:3:11: interval: found soon, expected a duration from 1s to 8760h, such as 90s, 5m \
-        or 1h30m
+    policy.yaml:3:11: interval: found soon, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
     policy.yaml:4:9: dryRun: found yes, expected true or false
-    policy.yaml:5:19: limits.perNode: found -1, expected a whole number from 0 on, or none for no \
-        limit
+    policy.yaml:5:19: limits.perNode: found -1, expected a whole number from 0 on, or none for no limit
     policy.yaml:3:12: cooldown.rets: unknown field (did you mean `rest`?); allowed here: rest, cap
-    policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, \
-        kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, \
-        limits, cooldown, ramp, windows, safety, guards, approval, forecast, steering, \
-        rightsizing, strategies
+    policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, limits, cooldown, ramp, windows, safety, guards, approval, forecast, steering, rightsizing, strategies
     policy.yaml:6:3: limits.perNode: this field is repeated; keep one of them
     policy.yaml:3:47: evictable.podSelector.matchLabels.a: this field is repeated; keep one of them
-    policy.yaml:3:15: usage.poll: found 15, expected a duration from 1s to 8760h, such as 90s, 5m \
-        or 1h30m
-    policy.yaml:3:27: usage.window: found a list, expected a duration from 1s to 8760h, such as \
-        90s, 5m or 1h30m
+    policy.yaml:3:15: usage.poll: found 15, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
+    policy.yaml:3:27: usage.window: found a list, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
     policy.yaml:3:45: usage.minSamples: found 2.5, expected a whole number from 1 on
     policy.yaml:3:8: usage: found 5m, expected a map of fields
     policy.yaml:3:8: basis: found real, expected actual or requests
-    policy.yaml:3:20: limits.perCycle: found 5 or none, expected a whole number, a percentage from \
-        0% to 100%, the larger of both such as 20 or 1%, or none for no limit
-    policy.yaml:3:40: limits.perNode: found 5%, expected a whole number from 0 on, or none for \
-        no limit
-    policy.yaml:3:44: limits.perNamespace: found nothing, expected a whole number from 0 on, or none \
-        for no limit
-    policy.yaml:3:74: limits.perWorkload: found 101%, expected a whole number, a percentage from \
-        0% to 100%, or none for no limit
-    policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least poll × (minSamples − \
-        1), which is 2m
-    policy.yaml:3:9: usage.poll: poll is 2m, but must be at most staleAfter, which is 1m 30s by \
-        default
-    policy.yaml:3:20: usage.smoothing: give one way of smoothing: trend, mean, max, \
-        {halfLife: 10m} or {percentile: 95}
-    policy.yaml:3:20: usage.smoothing: found median, expected trend, mean, max, \
-        {halfLife: 10m} or {percentile: 95}
+    policy.yaml:3:20: limits.perCycle: found 5 or none, expected a whole number, a percentage from 0% to 100%, the larger of both such as 20 or 1%, or none for no limit
+    policy.yaml:3:40: limits.perNode: found 5%, expected a whole number from 0 on, or none for no limit
+    policy.yaml:3:44: limits.perNamespace: found nothing, expected a whole number from 0 on, or none for no limit
+    policy.yaml:3:74: limits.perWorkload: found 101%, expected a whole number, a percentage from 0% to 100%, or none for no limit
+    policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least poll × (minSamples − 1), which is 2m
+    policy.yaml:3:9: usage.poll: poll is 2m, but must be at most staleAfter, which is 1m 30s by default
+    policy.yaml:3:20: usage.smoothing: give one way of smoothing: trend, mean, max, {halfLife: 10m} or {percentile: 95}
+    policy.yaml:3:20: usage.smoothing: found median, expected trend, mean, max, {halfLife: 10m} or {percentile: 95}
     policy.yaml:3:33: usage.smoothing.percentile: found 0, expected a percentile from 1 to 100
     policy.yaml:3:12: cooldown.rest: rest is 7h, but must be at most cap, which is 6h by default
-    policy.yaml:3:28: evictable.priorityBelow: found 2000001000, expected a whole number up to \
-        2000000000, or the name of a PriorityClass
-    policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, \
-        systemCritical, failedBare, preferNoEviction, doNotDisrupt, notSafeToEvict, gangs, \
-        runsToCompletion, resourceClaims, newVolumes, preemption or singleReplicasWithBudget
+    policy.yaml:3:28: evictable.priorityBelow: found 2000001000, expected a whole number up to 2000000000, or the name of a PriorityClass
+    policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, systemCritical, failedBare, preferNoEviction, doNotDisrupt, notSafeToEvict, gangs, runsToCompletion, resourceClaims, newVolumes, preemption or singleReplicasWithBudget
     policy.yaml:3:45: evictable.protect: found withoutBudget, expected a list of protections to add
-    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so \
-        `protect` must list persistentVolumes too
-    policy.yaml:3:19: limits.perNode: found 4294967296, expected a whole number from 0 to \
-        4294967295, or none for no limit
-    policy.yaml:3:42: limits.perMinute: found 4294967296, expected a whole number up to 4294967295, \
-        a percentage from 0% to 100%, the larger of both such as 20 or 1%, or none for no limit
-    policy.yaml:4:20: rightsizing.top: found 99999999999, expected a whole number from 0 to \
-        4294967295
+    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so `protect` must list persistentVolumes too
+    policy.yaml:3:19: limits.perNode: found 4294967296, expected a whole number from 0 to 4294967295, or none for no limit
+    policy.yaml:3:42: limits.perMinute: found 4294967296, expected a whole number up to 4294967295, a percentage from 0% to 100%, the larger of both such as 20 or 1%, or none for no limit
+    policy.yaml:4:20: rightsizing.top: found 99999999999, expected a whole number from 0 to 4294967295
     ");
 }
 
@@ -192,8 +169,7 @@ fn an_empty_file_lacks_the_required_fields() {
     assert_snapshot!(messages(&Policy::parse("policy.yaml", "# nothing yet\n").unwrap_err()), @"
     policy.yaml:1:1: apiVersion: missing, expected evenkeel/v1alpha1
     policy.yaml:1:1: kind: missing, expected Policy
-    policy.yaml:1:1: strategies: missing, expected a list with at least one strategy, such as \
-        lowNodeUtilization
+    policy.yaml:1:1: strategies: missing, expected a list with at least one strategy, such as lowNodeUtilization
     ");
 }
 
@@ -210,8 +186,7 @@ fn a_file_that_is_not_a_map_has_one_problem() {
 fn an_unknown_version_is_refused_without_checking_its_fields() {
     let text = "apiVersion: evenkeel/v9\nkind: Policy\nprofiles: []";
     assert_snapshot!(messages(&Policy::parse("policy.yaml", text).unwrap_err()), @"
-    policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1, \
-        descheduler/v1alpha2 or descheduler/v1alpha1
+    policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1, descheduler/v1alpha2 or descheduler/v1alpha1
     ");
 }
 
@@ -227,8 +202,7 @@ fn another_kind_is_refused() {
 fn at_least_one_strategy_is_required() {
     let text = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies: []";
     assert_snapshot!(messages(&Policy::parse("policy.yaml", text).unwrap_err()), @"
-    policy.yaml:3:13: strategies: found an empty list, expected a list with at least one \
-        strategy, such as lowNodeUtilization
+    policy.yaml:3:13: strategies: found an empty list, expected a list with at least one strategy, such as lowNodeUtilization
     ");
 }
 
@@ -248,12 +222,10 @@ fn what_is_written_reads_back_the_same() {
         "steering: {taintHot: true, maxNodes: none}",
         "steering: {taintEmptying: true, maxNodes: 2}",
         "steering: {maxNodes: 12.5%}",
-        "windows: {timeZone: Asia/Tokyo, allow: ['Fri-Mon 22:00-06:00', Wed], \
-            forbid: ['12:00-24:00']}",
+        "windows: {timeZone: Asia/Tokyo, allow: ['Fri-Mon 22:00-06:00', Wed], forbid: ['12:00-24:00']}",
         "usage: {prometheus: {url: 'http://p:9090'}}\nguards:\n\
             - {name: a, query: 'ALERTS{severity=\"critical\"}'}\n\
-            - {name: b, query: b, above: 0.05, scope: workload, for: 1m, recover: 0s, \
-                missing: allow}\n\
+            - {name: b, query: b, above: 0.05, scope: workload, for: 1m, recover: 0s, missing: allow}\n\
             - {name: c, query: c, above: -3, scope: namespace}",
     ] {
         let policy = parse(part).unwrap();
@@ -283,8 +255,7 @@ fn warnings(text: &str) -> String {
 fn fields_without_effect_are_named() {
     let low = |fields: &str| {
         format!(
-            "strategies: [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}}, \
-             targetThresholds: {{cpu: 2%}}{fields}}}}}]\n"
+            "strategies: [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}}, targetThresholds: {{cpu: 2%}}{fields}}}}}]\n"
         )
     };
     let usual = low("");

@@ -52,10 +52,7 @@ pub(in crate::policy) fn high(basis: Basis) -> Section<HighNodeUtilization> {
         .help("The usage that this strategy compares; the default is `basis` above.")
         .always_written();
     let section = emptying(section).field("ceilings", thresholds(), |r| &mut r.ceilings).help(
-        "The highest actual usage to which nodes are filled, regardless of `basis`. A \
-             target of lowNodeUtilization is a ceiling too, by usage or requests, because \
-             that strategy would empty the node again; one that is a deviation from the mean \
-             is none. Only cpu and memory.",
+        "The highest actual usage to which nodes are filled, regardless of `basis`. A target of lowNodeUtilization is a ceiling too, by usage or requests, because that strategy would empty the node again; one that is a deviation from the mean is none. Only cpu and memory.",
     );
     evictable_namespaces(section, |r| &mut r.evictable_namespaces)
         .off("{exclude: [kube-system]}")

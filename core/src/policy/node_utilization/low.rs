@@ -70,28 +70,22 @@ fn low_thresholds(section: Section<LowArguments>) -> Section<LowArguments> {
     section
         .field("basis", choice(&BASES_AGAIN), |r| &mut r.basis)
         .help(
-            "The usage that this strategy compares; the default is `basis` above. Resources other \
-             than cpu and memory are always compared by requests, because their usage is not \
-             measured.",
+            "The usage that this strategy compares; the default is `basis` above. Resources other than cpu and memory are always compared by requests, because their usage is not measured.",
         )
         .always_written()
         .field("thresholds", levels(), |r| &mut r.levels.thresholds)
         .help(
-            "A node at or below all of these is underused and may receive pods. There is no \
-             default. Resources are cpu, memory, pods, ephemeral-storage, hugepages-2Mi and \
-             similar ones, and extended resources such as nvidia.com/gpu.",
+            "A node at or below all of these is underused and may receive pods. There is no default. Resources are cpu, memory, pods, ephemeral-storage, hugepages-2Mi and similar ones, and extended resources such as nvidia.com/gpu.",
         )
         .shown_as("{cpu: 30%, memory: 40%}")
         .field("targetThresholds", levels(), |r| &mut r.levels.targets)
         .help(
-            "A node above any of these is hot and gives pods. The same resources, and none below \
-                its threshold.",
+            "A node above any of these is hot and gives pods. The same resources, and none below its threshold.",
         )
         .shown_as("{cpu: 60%, memory: 70%}")
         .field("useDeviationThresholds", boolean(), |r| &mut r.deviation)
         .help(
-            "Read thresholds and targets as distances from the mean of the nodes: a node is \
-             underused below the mean minus the threshold, and hot above the mean plus the target.",
+            "Read thresholds and targets as distances from the mean of the nodes: a node is underused below the mean minus the threshold, and hot above the mean plus the target.",
         )
 }
 
@@ -99,15 +93,12 @@ fn low_conditions(section: Section<LowArguments>) -> Section<LowArguments> {
     section
         .field("numberOfNodes", whole(0).optional(), |r| &mut r.number_of_nodes)
         .help(
-            "Act only if more nodes than this are underused. By default no node has to be: a pod \
-             moves wherever the forecast finds a good place for it.",
+            "Act only if more nodes than this are underused. By default no node has to be: a pod moves wherever the forecast finds a good place for it.",
         )
         .off("0")
         .field("sustainedFor", duration(SignedDuration::ZERO), |r| &mut r.sustained_for)
         .help(
-            "A node is hot only after it has been above a target for this long; by default at \
-             once, because the trend of its usage follows no jump of a minute. No effect on \
-             requests, which do not fluctuate.",
+            "A node is hot only after it has been above a target for this long; by default at once, because the trend of its usage follows no jump of a minute. No effect on requests, which do not fluctuate.",
         )
 }
 
@@ -115,19 +106,14 @@ fn low_pools(section: Section<LowArguments>) -> Section<LowArguments> {
     section
         .field("nodeSelector", selector(), |r| &mut r.selector)
         .help(
-            "The nodes that the thresholds above are for. An empty selector means all nodes that \
-                are in no pool below.",
+            "The nodes that the thresholds above are for. An empty selector means all nodes that are in no pool below.",
         )
         .field("nodePools", maps("node pools", pool()), |r| &mut r.pools)
         .help(
-            "Groups of nodes that are balanced separately. A node belongs to the first pool that \
-             selects it. A pool needs a name and a nodeSelector. It takes missing thresholds and \
-             targets from above. Without thresholds above, nodes in no pool are left alone.",
+            "Groups of nodes that are balanced separately. A node belongs to the first pool that selects it. A pool needs a name and a nodeSelector. It takes missing thresholds and targets from above. Without thresholds above, nodes in no pool are left alone.",
         )
         .off(
-            "\n- \
-            {name: gpu, nodeSelector: pool=gpu, thresholds: {nvidia.com/gpu: 50%}, \
-            targetThresholds: {nvidia.com/gpu: 90%}}",
+            "\n- {name: gpu, nodeSelector: pool=gpu, thresholds: {nvidia.com/gpu: 50%}, targetThresholds: {nvidia.com/gpu: 90%}}",
         )
 }
 

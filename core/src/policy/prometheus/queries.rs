@@ -40,34 +40,24 @@ impl Default for Queries {
         let each = format!("by (cluster, node, instance, namespace, pod, {own}, container)");
         Queries {
             node_cpu: one_of(&[
-                "max by (cluster, node, instance) \
-                    (irate(node_cpu_usage_seconds_total{$matchers}[$range]))",
-                "max by (cluster, node, instance) \
-                    (irate(container_cpu_usage_seconds_total{id=\"/\",$matchers}[$range]))",
-                "sum by (cluster, node, instance) (max by (cluster, node, instance, cpu, mode) \
-                    (irate(node_cpu_seconds_total{mode!~\"idle|iowait|steal|guest|guest_nice\",\
-                    $matchers}[$range])))",
+                "max by (cluster, node, instance) (irate(node_cpu_usage_seconds_total{$matchers}[$range]))",
+                "max by (cluster, node, instance) (irate(container_cpu_usage_seconds_total{id=\"/\",$matchers}[$range]))",
+                "sum by (cluster, node, instance) (max by (cluster, node, instance, cpu, mode) (irate(node_cpu_seconds_total{mode!~\"idle|iowait|steal|guest|guest_nice\",$matchers}[$range])))",
             ]),
             node_memory: one_of(&[
                 "max by (cluster, node, instance) (node_memory_working_set_bytes{$matchers})",
-                "max by (cluster, node, instance) \
-                    (container_memory_working_set_bytes{id=\"/\",$matchers})",
-                "max by (cluster, node, instance) (node_memory_MemTotal_bytes{$matchers} - \
-                    node_memory_MemAvailable_bytes{$matchers})",
+                "max by (cluster, node, instance) (container_memory_working_set_bytes{id=\"/\",$matchers})",
+                "max by (cluster, node, instance) (node_memory_MemTotal_bytes{$matchers} - node_memory_MemAvailable_bytes{$matchers})",
             ]),
             node_time: Some(one_of(&[
-                "max by (cluster, node, instance) \
-                    (timestamp(node_cpu_usage_seconds_total{$matchers}))",
-                "max by (cluster, node, instance) \
-                    (timestamp(container_cpu_usage_seconds_total{id=\"/\",$matchers}))",
-                "max by (cluster, node, instance) \
-                    (timestamp(node_memory_MemTotal_bytes{$matchers}))",
+                "max by (cluster, node, instance) (timestamp(node_cpu_usage_seconds_total{$matchers}))",
+                "max by (cluster, node, instance) (timestamp(container_cpu_usage_seconds_total{id=\"/\",$matchers}))",
+                "max by (cluster, node, instance) (timestamp(node_memory_MemTotal_bytes{$matchers}))",
             ])),
             pod_cpu: one_of(&[
                 &format!("max {by} (irate(pod_cpu_usage_seconds_total{{$matchers}}[$range]))"),
                 &format!(
-                    "sum {by} (max {each} \
-                        (irate(container_cpu_usage_seconds_total{{{container}}}[$range])))"
+                    "sum {by} (max {each} (irate(container_cpu_usage_seconds_total{{{container}}}[$range])))"
                 ),
             ]),
             pod_memory: one_of(&[
@@ -94,21 +84,17 @@ fn of_nodes(section: Section<Queries>) -> Section<Queries> {
         .field("nodeCpu", text(), |q| &mut q.node_cpu)
         .help("Cores in use, by node.")
         .off(
-            "'max by (cluster, node, instance) \
-            (irate(node_cpu_usage_seconds_total{$matchers}[$range]))'",
+            "'max by (cluster, node, instance) (irate(node_cpu_usage_seconds_total{$matchers}[$range]))'",
         )
         .field("nodeMemory", text(), |q| &mut q.node_memory)
         .help("Bytes of working set, by node.")
         .off("'max by (cluster, node, instance) (node_memory_working_set_bytes{$matchers})'")
         .field("nodeTime", query_or_none(), |q| &mut q.node_time)
         .help(
-            "When the values of a node were measured, in Unix seconds. Stale values are recognised \
-             by it. With `none`, all values count as measured at the time of the query, and a \
-             value that Prometheus last received five minutes ago counts as fresh.",
+            "When the values of a node were measured, in Unix seconds. Stale values are recognised by it. With `none`, all values count as measured at the time of the query, and a value that Prometheus last received five minutes ago counts as fresh.",
         )
         .off(
-            "'max by (cluster, node, instance) \
-            (timestamp(node_cpu_usage_seconds_total{$matchers}))'",
+            "'max by (cluster, node, instance) (timestamp(node_cpu_usage_seconds_total{$matchers}))'",
         )
 }
 
@@ -117,22 +103,19 @@ fn of_pods(section: Section<Queries>) -> Section<Queries> {
         .field("podCpu", text(), |q| &mut q.pod_cpu)
         .help("Cores in use, by pod.")
         .off(
-            "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \
-            exported_pod) (irate(pod_cpu_usage_seconds_total{$matchers}[$range]))'",
+            "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, exported_pod) (irate(pod_cpu_usage_seconds_total{$matchers}[$range]))'",
         )
         .field("podMemory", text(), |q| &mut q.pod_memory)
         .help("Bytes of working set, by pod.")
         .off(
-            "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \
-            exported_pod) (pod_memory_working_set_bytes{$matchers})'",
+            "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, exported_pod) (pod_memory_working_set_bytes{$matchers})'",
         )
         .field("podTime", query_or_none(), |q| &mut q.pod_time)
         .help(
             "When the values of a pod were measured. `none` has the same effect as for `nodeTime`.",
         )
         .off(
-            "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, \
-            exported_pod) (timestamp(pod_cpu_usage_seconds_total{$matchers}))'",
+            "'max by (cluster, node, instance, namespace, pod, exported_node, exported_namespace, exported_pod) (timestamp(pod_cpu_usage_seconds_total{$matchers}))'",
         )
 }
 

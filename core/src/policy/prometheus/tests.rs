@@ -106,8 +106,7 @@ fn a_prometheus_source_needs_its_section_and_vice_versa() {
         @"policy.yaml:3:9: usage.prometheus: unused; write `source: prometheus` or `fallback: \
             prometheus` beside it, or guards");
     assert_snapshot!(refused("{source: metricsApi, fallback: metricsApi}"),
-        @"policy.yaml:3:29: usage.fallback: this is the source already; name the other one, or \
-            remove the field");
+        @"policy.yaml:3:29: usage.fallback: this is the source already; name the other one, or remove the field");
     assert_snapshot!(refused("{source: graphite}"),
         @"policy.yaml:3:17: usage.source: found graphite, expected metricsApi or prometheus");
 }
@@ -130,16 +129,13 @@ fn invalid_urls_are_refused() {
 #[test]
 fn secrets_are_files_and_exclude_each_other() {
     assert_snapshot!(refused_field("bearerTokenFile: /t, basicAuth: {username: a, passwordFile: /p}"),
-        @"usage.prometheus.basicAuth: basicAuth and bearerTokenFile exclude each other; keep one \
-            of them");
+        @"usage.prometheus.basicAuth: basicAuth and bearerTokenFile exclude each other; keep one of them");
     assert_snapshot!(refused_field("basicAuth: {username: a}"),
-        @"usage.prometheus.basicAuth.passwordFile: missing; basicAuth needs both username and \
-            passwordFile");
+        @"usage.prometheus.basicAuth.passwordFile: missing; basicAuth needs both username and passwordFile");
     assert_snapshot!(refused_field("clientKeyFile: /k"),
         @"usage.prometheus.clientCertificateFile: missing; clientKeyFile needs it");
     assert_snapshot!(refused_field("headers: {authorization: x}"),
-        @"usage.prometheus.headers.authorization: a policy must not contain a secret; use \
-            bearerTokenFile or basicAuth");
+        @"usage.prometheus.headers.authorization: a policy must not contain a secret; use bearerTokenFile or basicAuth");
     assert_snapshot!(refused_field("headers: {'a b': x}"),
         @r#"usage.prometheus.headers["a b"]: not the name of a header"#);
 }
@@ -151,11 +147,9 @@ fn invalid_values_are_reported_with_the_expected_form() {
     assert_snapshot!(refused_field("nodeLabels: []"),
         @"usage.prometheus.nodeLabels: no label is named; name one, or remove the field");
     assert_snapshot!(refused_field("queries: {nodeCPU: x}"),
-        @"usage.prometheus.queries.nodeCPU: unknown field (did you mean `nodeCpu`?); allowed \
-            here: nodeCpu, nodeMemory, nodeTime, podCpu, podMemory, podTime");
+        @"usage.prometheus.queries.nodeCPU: unknown field (did you mean `nodeCpu`?); allowed here: nodeCpu, nodeMemory, nodeTime, podCpu, podMemory, podTime");
     assert_snapshot!(refused_field("scrapeInterval: 2m"),
-        @"usage.prometheus: prometheus.scrapeInterval is 2m, but must be at most staleAfter, \
-            which is 1m 30s by default");
+        @"usage.prometheus: prometheus.scrapeInterval is 2m, but must be at most staleAfter, which is 1m 30s by default");
 }
 
 #[test]

@@ -19,15 +19,13 @@ fn read_url(spot: Spot<'_, '_>) -> Option<String> {
             text.parse().map_err(|_| "not a url, such as http://prometheus.monitoring:9090")?;
         let host = uri.host().is_some_and(|h| !h.is_empty());
         if !host || !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err("not a url that begins with http:// or https://, such as \
-                http://prometheus.monitoring:9090");
+            return Err("not a url that begins with http:// or https://, such as http://prometheus.monitoring:9090");
         }
         if uri.authority().is_some_and(|a| a.as_str().contains('@')) {
             return Err("a policy must not contain a password; use basicAuth with a passwordFile");
         }
         if !has_sound_port(uri.authority().map_or("", http::uri::Authority::as_str)) {
-            return Err("not a url with a port from 1 to 65535, such as \
-                http://prometheus.monitoring:9090");
+            return Err("not a url with a port from 1 to 65535, such as http://prometheus.monitoring:9090");
         }
         if uri.query().is_some() || text.contains('#') {
             return Err("remove everything from the `?` or `#` on: evenkeel adds its own query");

@@ -208,8 +208,7 @@ fn constraint(f: &mut Fields<'_, '_>) -> Option<DefaultConstraint> {
             f.complain(
                 Code::Conflict,
                 of_the_pod,
-                "a default constraint has no selector of its own; kube-scheduler deduces one for \
-                    each pod",
+                "a default constraint has no selector of its own; kube-scheduler deduces one for each pod",
             );
         }
     }

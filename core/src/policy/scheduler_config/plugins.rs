@@ -118,16 +118,14 @@ fn sentence(name: &str, scores: bool, multi: bool) -> String {
     match (scores, multi) {
         (false, _) => {
             format!(
-                "{name} is not a plugin of kube-scheduler; the forecast does not know which nodes \
-                    it excludes"
+                "{name} is not a plugin of kube-scheduler; the forecast does not know which nodes it excludes"
             )
         }
         (true, false) => {
             format!("{name} is not a plugin of kube-scheduler and scores nodes; {ANYWHERE}")
         }
         (true, true) => format!(
-            "{name} is not a plugin of kube-scheduler and may score nodes; {ANYWHERE}; if it does \
-                not score, list it in plugins.score.disabled"
+            "{name} is not a plugin of kube-scheduler and may score nodes; {ANYWHERE}; if it does not score, list it in plugins.score.disabled"
         ),
     }
 }

@@ -200,9 +200,7 @@ fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
         "profiles:\n- plugins:\n    score: {enabled: [{name: TargetLoadPacking, weight: 5}]}\n";
     assert!(parse(trimaran).unwrap().profiles[0].unknown_scores);
     assert_snapshot!(warned(trimaran),
-        @"profiles[0].plugins.score.enabled[0]: TargetLoadPacking is not a plugin of \
-            kube-scheduler and scores nodes; the forecast does not know how, so it treats all \
-            nodes that can take a pod as equally likely");
+        @"profiles[0].plugins.score.enabled[0]: TargetLoadPacking is not a plugin of kube-scheduler and scores nodes; the forecast does not know how, so it treats all nodes that can take a pod as equally likely");
     let coscheduling = "profiles:\n- plugins:\n    multiPoint: {enabled: [{name: Coscheduling}]}\n";
     assert!(parse(coscheduling).unwrap().profiles[0].unknown_scores);
     assert!(
@@ -213,8 +211,7 @@ fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
     let filter = "profiles:\n- plugins: {filter: {enabled: [{name: Mine}]}, permit: {enabled: [{name: Mine}]}}";
     assert!(!parse(filter).unwrap().profiles[0].unknown_scores);
     assert_snapshot!(warned(filter),
-        @"profiles[0].plugins.filter.enabled[0]: Mine is not a plugin of kube-scheduler; the \
-            forecast does not know which nodes it excludes");
+        @"profiles[0].plugins.filter.enabled[0]: Mine is not a plugin of kube-scheduler; the forecast does not know which nodes it excludes");
 }
 
 #[test]
@@ -239,8 +236,7 @@ fn an_extender_is_told_of() {
     assert!(parse(scoring).unwrap().profiles[0].unknown_scores);
     assert_snapshot!(warned(scoring), @"
     extenders: an extender filters nodes; the forecast does not know which nodes it excludes
-    extenders: an extender scores nodes; the forecast does not know how, so it treats all nodes \
-        that can take a pod as equally likely
+    extenders: an extender scores nodes; the forecast does not know how, so it treats all nodes that can take a pod as equally likely
     ");
     let some = "extenders: [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: a.b/c}]}]";
     assert!(!parse(some).unwrap().profiles[0].unknown_scores);
@@ -252,8 +248,7 @@ fn an_extender_is_told_of() {
 fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
     assert_snapshot!(refused("profiles:\n- schedulerName: a\n  pluginConfig:\n  - name: \
         NodeResourcesFit\n    args: {scoringStrategy: {type: BestFit}}"), @"
-    sched.yaml:7:36: profiles[0].pluginConfig[0].args.scoringStrategy.type: found BestFit, \
-        expected LeastAllocated, MostAllocated or RequestedToCapacityRatio
+    sched.yaml:7:36: profiles[0].pluginConfig[0].args.scoringStrategy.type: found BestFit, expected LeastAllocated, MostAllocated or RequestedToCapacityRatio
     ");
     assert_snapshot!(refused("percentageOfNodesToScore: 101\nprofiles: [{schedulerName: a, plugin: {}}]"), @"
     sched.yaml:3:27: percentageOfNodesToScore: found 101, expected a whole number from 0 to 100
@@ -263,8 +258,7 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
     let policy =
         SchedulerConfig::parse("sched.yaml", "apiVersion: v1\nkind: ConfigMap").unwrap_err();
     assert_snapshot!(policy.to_string().lines().next().unwrap(),
-        @"sched.yaml:1:13: apiVersion: found v1, expected kubescheduler.config.k8s.io/v1 or \
-            kubescheduler.config.k8s.io/v1beta3");
+        @"sched.yaml:1:13: apiVersion: found v1, expected kubescheduler.config.k8s.io/v1 or kubescheduler.config.k8s.io/v1beta3");
 }
 
 #[test]
@@ -274,8 +268,7 @@ fn what_kube_scheduler_would_refuse_is_refused_with_a_reason() {
         ("profiles: [{schedulerName: a}, {schedulerName: a}]", "another profile has this name"),
         (
             "profiles: [{plugins: {score: {enabled: [{weight: 2}]}}}]",
-            "enabled[0].name: missing, \
-            expected the name of a plugin",
+            "enabled[0].name: missing, expected the name of a plugin",
         ),
         ("profiles: [{pluginConfig: [{name: A}, {name: A}]}]", "has arguments already"),
         (
@@ -286,8 +279,7 @@ fn what_kube_scheduler_would_refuse_is_refused_with_a_reason() {
         (
             "profiles: [{pluginConfig: [{name: NodeResourcesFit,
               args: {scoringStrategy: {type: RequestedToCapacityRatio,
-               requestedToCapacityRatio: {shape: [{utilization: 9, score: 1}, {utilization: 9, \
-                score: 2}]}}}}]}]",
+               requestedToCapacityRatio: {shape: [{utilization: 9, score: 1}, {utilization: 9, score: 2}]}}}}]}]",
             "the utilization of each point must be above",
         ),
         (

@@ -142,19 +142,14 @@ fn selectors_are_text_or_objects() {
         "{labels: {a: b}}",
     ];
     assert_snapshot!(refusals(&broken, |s| s.selector()), @"
-    f:1:1: invalid label selector at \"b\"; expected key=value, key!=value, key in (a,b), key \
-        notin (a,b), key>1, key<1, key or !key
-    f:1:1: invalid label selector at \"cpu\"; expected key=value, key!=value, key in (a,b), key \
-        notin (a,b), key>1, key<1, key or !key
-    f:1:1: invalid label selector: \"gpu/a100\" is not the value of a label: at most 63 letters, \
-        digits, -, _ or .
+    f:1:1: invalid label selector at \"b\"; expected key=value, key!=value, key in (a,b), key notin (a,b), key>1, key<1, key or !key
+    f:1:1: invalid label selector at \"cpu\"; expected key=value, key!=value, key in (a,b), key notin (a,b), key>1, key<1, key or !key
+    f:1:1: invalid label selector: \"gpu/a100\" is not the value of a label: at most 63 letters, digits, -, _ or .
     f:1:1: invalid label selector: \"-pool\" is not the name of a label
-    f:1:1: found 5, expected a label selector: text such as pool=a,!gpu, or matchLabels and \
-        matchExpressions
+    f:1:1: found 5, expected a label selector: text such as pool=a,!gpu, or matchLabels and matchExpressions
     f:1:21: matchLabels.gpu: found true, expected text; write \"true\", with quotes
     f:1:15: matchLabels: found a list, expected a map of labels
-    f:1:30: matchExpressions[0].operator: unknown operator \"Like\"; expected In, NotIn, Exists, \
-        DoesNotExist, or for nodes Gt or Lt
+    f:1:30: matchExpressions[0].operator: unknown operator \"Like\"; expected In, NotIn, Exists, DoesNotExist, or for nodes Gt or Lt
     f:1:30: matchExpressions[0].operator: operator In of key \"a\" does not take 0 values
     f:1:21: matchExpressions[0].key: missing, expected the name of a label
     f:1:2: labels: unknown field; allowed here: matchLabels, matchExpressions

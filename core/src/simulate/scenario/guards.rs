@@ -42,8 +42,7 @@ fn course(f: &mut Fields<'_, '_>) -> Option<GuardCourse> {
     }
     let labels = labels(f.field("labels"));
     if value == Some(None) && !labels.is_empty() {
-        let sentence = "a query without an answer has no series; remove the labels, or the item to \
-                        let a series be lost";
+        let sentence = "a query without an answer has no series; remove the labels, or the item to let a series be lost";
         f.complain(Code::Conflict, "labels", sentence);
     }
     Some(GuardCourse { labels, guard: guard?, value: value?, from, until })

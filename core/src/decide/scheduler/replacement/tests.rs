@@ -17,13 +17,10 @@ fn part() -> impl Strategy<Value = &'static str> {
              DoNotSchedule, labelSelector: {}}], "
         ),
         1 => Just(
-            "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{\
-             topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: q1}}}]}}, "
+            "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: q1}}}]}}, "
         ),
         1 => Just(
-            "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{\
-             topologyKey: zone, labelSelector: {matchExpressions: [{key: app, operator: In, \
-             values: [q0, q2]}]}}]}}, "
+            "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {matchExpressions: [{key: app, operator: In, values: [q0, q2]}]}}]}}, "
         ),
     ]
 }

@@ -25,8 +25,7 @@ pub enum BadLanding {
     },
     /// The scheduler could put the replacement on a node that would then exceed its target.
     #[error(
-        "its replacement could land on {node}, where {resource} {} would reach {ratio}{}, above \
-         the {} of {target}",
+        "its replacement could land on {node}, where {resource} {} would reach {ratio}{}, above the {} of {target}",
         basis.weighed(),
         horizon(*.within_a_day),
         limit_name(*.while_emptying)
@@ -120,16 +119,14 @@ impl BadLanding {
             BadLanding::WouldBeUnknown(node) => (
                 "would-land-unknown",
                 format!(
-                    "make the usage source report {node} (see `usage` in the policy), or \
-                     remove what attracts the pod to it"
+                    "make the usage source report {node} (see `usage` in the policy), or remove what attracts the pod to it"
                 ),
             ),
             BadLanding::WouldNotHelp { node, why } => ("would-not-help", elsewhere(node, why)),
             BadLanding::WouldTrade(_, preference) => (
                 "would-trade",
                 format!(
-                    "make room on a node that suits both preferences, or change one: the \
-                     other is {preference}"
+                    "make room on a node that suits both preferences, or change one: the other is {preference}"
                 ),
             ),
             BadLanding::WouldBeUnreadable(..) => {
@@ -147,8 +144,7 @@ impl BadLanding {
             BadLanding::WouldBeRemoved(node, by) => (
                 "would-be-removed",
                 format!(
-                    "remove `tolerationSeconds` from its toleration of {0}, or the toleration, or \
-                     wait until {node} has lost the taint",
+                    "remove `tolerationSeconds` from its toleration of {0}, or the toleration, or wait until {node} has lost the taint",
                     by.taint.key
                 ),
             ),
@@ -204,8 +200,7 @@ fn avoid(node: &str, why: &KubeletRefusal) -> String {
             format!("keep the pod away from {node} by a node selector")
         }
         KubeletRefusal::RefusedAnother(_) => format!(
-            "repair {node} by the message of its failed pod, or keep the pod away from it by a \
-             node selector"
+            "repair {node} by the message of its failed pod, or keep the pod away from it by a node selector"
         ),
     }
 }
@@ -234,8 +229,7 @@ fn elsewhere(node: &str, why: &NoGain) -> String {
         | NoGain::Spread(_) => "raise `forecast.tolerance`",
     };
     format!(
-        "remove what attracts the pod to {node} instead of a node where it would help, or \
-         {otherwise}"
+        "remove what attracts the pod to {node} instead of a node where it would help, or {otherwise}"
     )
 }
 
@@ -244,8 +238,7 @@ fn keep_away(node: &str, cause: &PlacementCause) -> String {
     let first = match cause {
         PlacementCause::Unscored => {
             return format!(
-                "pass its scheduler's profile by `--scheduler-config`, or let a filter exclude \
-                 {node}"
+                "pass its scheduler's profile by `--scheduler-config`, or let a filter exclude {node}"
             );
         }
         PlacementCause::OnlyNode => {
@@ -253,13 +246,14 @@ fn keep_away(node: &str, cause: &PlacementCause) -> String {
                 .to_owned();
         }
         PlacementCause::Tie | PlacementCause::Ended => CLOSER_REQUESTS.to_owned(),
-        PlacementCause::Sampled => "let the scheduler score more nodes \
-                                    (`percentageOfNodesToScore`)"
-            .to_owned(),
+        PlacementCause::Sampled => {
+            "let the scheduler score more nodes (`percentageOfNodesToScore`)".to_owned()
+        }
         PlacementCause::Score(plugin) => weaken(*plugin, node),
-        PlacementCause::DefaultSpread => "give it its own topology spread constraints, or change \
-                                          the defaults of the scheduler"
-            .to_owned(),
+        PlacementCause::DefaultSpread => {
+            "give it its own topology spread constraints, or change the defaults of the scheduler"
+                .to_owned()
+        }
         PlacementCause::AddedAffinity => {
             "change `addedAffinity` in the configuration of the scheduler".to_owned()
         }

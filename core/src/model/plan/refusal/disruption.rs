@@ -49,8 +49,7 @@ impl Disruption {
             Disruption::TooFewReplicas { have, .. } => (
                 "too-few-replicas",
                 format!(
-                    "add replicas; or set `evictable.minReplicas: {have}`, or give the pod the \
-                     annotation evenkeel.io/evict-single-replica: \"true\""
+                    "add replicas; or set `evictable.minReplicas: {have}`, or give the pod the annotation evenkeel.io/evict-single-replica: \"true\""
                 ),
             ),
             Disruption::LastReady { planned: 0, .. } => {
@@ -87,8 +86,7 @@ impl Disruption {
 const ONE_BUDGET: &str = "let only one PodDisruptionBudget select the pod";
 const READY_REPLICAS: &str =
     "wait until other replicas are Ready, or lower `evictable.minReplicas`";
-const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \
-                                  or lower `evictable.minReplicas`";
+const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, or lower `evictable.minReplicas`";
 
 /// Why a PodDisruptionBudget allows no disruption. The text follows the name of the budget.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -134,14 +132,12 @@ impl BudgetCause {
             BudgetCause::NeedsAll { .. } => "add replicas",
             BudgetCause::Forbids(rule) => {
                 return format!(
-                    "let {budget} allow a disruption instead of {rule}; more \
-                     replicas do not help"
+                    "let {budget} allow a disruption instead of {rule}; more replicas do not help"
                 );
             }
             BudgetCause::SyncFailed(_) => {
                 return format!(
-                    "set an integer `minAvailable` in {budget}, or let it \
-                     select only pods of controllers with a scale; more replicas do not help"
+                    "set an integer `minAvailable` in {budget}, or let it select only pods of controllers with a scale; more replicas do not help"
                 );
             }
         };

@@ -95,8 +95,7 @@ impl Protected {
             Protected::Namespace(name) => (
                 "namespace",
                 format!(
-                    "allow {name} in `evictable.namespaces`, `evictable.namespaceSelector` or \
-                     the strategy's `namespaces`"
+                    "allow {name} in `evictable.namespaces`, `evictable.namespaceSelector` or the strategy's `namespaces`"
                 ),
             ),
             Protected::PodSelector => ("pod-selector", POD_SELECTOR.into()),
@@ -110,8 +109,7 @@ const EVICT_FALSE: &str = "remove the annotation; no policy overrides it";
 const POD_SELECTOR: &str = "change `evictable.podSelector` or the pod's labels";
 const SYSTEM_CRITICAL: &str =
     "set `evictable.allow: [systemCritical]`, or give it a lower priority";
-const PERSISTENT_VOLUME: &str = "remove `persistentVolumes` from `evictable.protect`, \
-                                 or name classes in `protectedStorageClasses`";
+const PERSISTENT_VOLUME: &str = "remove `persistentVolumes` from `evictable.protect`, or name classes in `protectedStorageClasses`";
 const RESOURCE_CLAIMS: &str = "set `evictable.allow: [resourceClaims]`; \
                                the forecast does not know which nodes have a device for it";
 const NO_BUDGET: &str =

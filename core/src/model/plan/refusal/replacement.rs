@@ -48,8 +48,7 @@ pub enum Replacement {
     },
     /// The pod template of the controller has scheduling gates.
     #[error(
-        "the template of its {0} has scheduling gates, so its replacement waits until they are \
-         removed"
+        "the template of its {0} has scheduling gates, so its replacement waits until they are removed"
     )]
     Gated(String),
     /// The StatefulSet of the pod would replace it by one of another revision.
@@ -163,12 +162,10 @@ impl Replacement {
 }
 
 const BARE: &str = "give it a controller; for failed pods set `evictable.allow: [failedBare]`";
-const UNKNOWN_OWNER: &str = "correct the owner reference of the pod, \
-                             or the object if it cannot be read; a file must contain it";
+const UNKNOWN_OWNER: &str = "correct the owner reference of the pod, or the object if it cannot be read; a file must contain it";
 const RUNS_TO_COMPLETION: &str = "wait until it has ended; \
     set `evictable.allow: [runsToCompletion]` only where the work can begin again";
-const OTHER_REVISION: &str = "finish the rollout or undo it; with `updateStrategy: OnDelete`, \
-                              delete the pod at a time of your choice";
+const OTHER_REVISION: &str = "finish the rollout or undo it; with `updateStrategy: OnDelete`, delete the pod at a time of your choice";
 const LOCAL_STORAGE: &str =
     "set `evictable.allow: [localStorage]`, or remove its emptyDir and hostPath volumes";
 const NEW_VOLUME: &str = "give the claim a storage class with `volumeBindingMode: \
@@ -228,8 +225,7 @@ impl ClaimFlaw {
             ClaimFlaw::Missing => format!("create PersistentVolumeClaim {claim}"),
             ClaimFlaw::Unreadable => format!("correct PersistentVolumeClaim {claim}"),
             ClaimFlaw::Deleting => format!(
-                "restore the data and the pod at a time of your choice: PersistentVolumeClaim {claim} \
-                 ends with the pod"
+                "restore the data and the pod at a time of your choice: PersistentVolumeClaim {claim} ends with the pod"
             ),
             ClaimFlaw::Lost | ClaimFlaw::Unbound => {
                 format!("bind PersistentVolumeClaim {claim} to a volume (`kubectl describe pvc`)")
@@ -310,12 +306,10 @@ impl JobFailureCause {
     const fn remedy(self) -> &'static str {
         match self {
             JobFailureCause::BackoffLimit { .. } | JobFailureCause::IndexLimit { .. } => {
-                "wait until it has ended; give the next Job a `podFailurePolicy` that ignores the \
-                 condition DisruptionTarget"
+                "wait until it has ended; give the next Job a `podFailurePolicy` that ignores the condition DisruptionTarget"
             }
             JobFailureCause::FailurePolicy => {
-                "wait until it has ended; in the next Job, let the first rule of the \
-                 `podFailurePolicy` ignore the condition DisruptionTarget"
+                "wait until it has ended; in the next Job, let the first rule of the `podFailurePolicy` ignore the condition DisruptionTarget"
             }
             JobFailureCause::Deadline { .. } => {
                 "wait until it has ended, or raise `activeDeadlineSeconds` of the Job"

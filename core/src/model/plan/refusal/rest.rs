@@ -50,8 +50,7 @@ impl Rest {
 const INEFFECTIVE: &str =
     "; better, remove what attracts the pod to its node, such as a preferred affinity";
 const GOT_WORSE: &str = "; better, find out what the replacement lacks on its node";
-const REJECTED: &str = ", or see the message of the API server in the log; most often a \
-                        webhook refuses the pod or does not respond";
+const REJECTED: &str = ", or see the message of the API server in the log; most often a webhook refuses the pod or does not respond";
 const NO_RIGHT: &str =
     ", or grant `create` on `pods/eviction` (`evenkeel doctor` names missing rights)";
 

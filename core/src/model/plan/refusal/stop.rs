@@ -35,8 +35,7 @@ pub enum Stop {
     LedgerFull(usize),
     /// The move could save the node less time above its target than the replacement takes to start.
     #[error(
-        "its move could save {node} {above} above the target in the next hour, and its replacement \
-         takes about {} to be Ready",
+        "its move could save {node} {above} above the target in the next hour, and its replacement takes about {} to be Ready",
         duration(*.start)
     )]
     NotWorthIt {

@@ -52,8 +52,7 @@ pub enum Temporary {
     RateLimit(u32),
     /// As many pods of the workload are away as the policy allows.
     #[error(
-        "{away} {} not Ready, being replaced or moved by this plan in its workload, and the limit is \
-         {most}",
+        "{away} {} not Ready, being replaced or moved by this plan in its workload, and the limit is {most}",
         if *.away == 1 { "pod is" } else { "pods are" }
     )]
     WorkloadLimit {
@@ -66,8 +65,7 @@ pub enum Temporary {
     },
     /// The first eviction of the pod's workload is a trial.
     #[error(
-        "the first eviction of its workload is a trial; the next waits until the replacement has \
-         been Ready for {}",
+        "the first eviction of its workload is a trial; the next waits until the replacement has been Ready for {}",
         duration(*.watch)
     )]
     Trial {

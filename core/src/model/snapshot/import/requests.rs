@@ -367,8 +367,7 @@ mod tests {
                   resources: {{requests: {{cpu: 1}}}}}}]}}"
             )
         };
-        let small = "{name: a, resources: {requests: {cpu: 600m}}}, \
-            {name: b, resources: {requests: {cpu: 700m}}}";
+        let small = "{name: a, resources: {requests: {cpu: 600m}}}, {name: b, resources: {requests: {cpu: 700m}}}";
         assert_eq!(requests(&text(small), "{}"), "cpu=1000m");
         assert_eq!(
             requests(&text("{name: a, resources: {requests: {cpu: 3, memory: 1}}}"), "{}"),
@@ -430,12 +429,10 @@ mod tests {
             ),
             (1000, 1)
         );
-        let init = "{containers: [{name: a}], overhead: {cpu: 10m}, initContainers: [{name: s, \
-            restartPolicy: Always},
+        let init = "{containers: [{name: a}], overhead: {cpu: 10m}, initContainers: [{name: s, restartPolicy: Always},
                      {name: i, resources: {requests: {cpu: 1}}}]}";
         assert_eq!(non_zero_requests(init), (1110, 400));
-        let whole = "{resources: {requests: {cpu: 5}}, containers: [{name: a}, {name: b, \
-            resources: {requests: {memory: 1Mi}}}]}";
+        let whole = "{resources: {requests: {cpu: 5}}, containers: [{name: a}, {name: b, resources: {requests: {memory: 1Mi}}}]}";
         assert_eq!(non_zero_requests(whole), (5000, 1));
         let alone =
             non_zero_requests_of_containers(&spec(whole), &ApiPodStatus::default()).unwrap();
@@ -487,8 +484,7 @@ mod tests {
                   resources: {{requests: {{cpu: 1}}}}}}]}}"
             )
         };
-        let status = "{initContainerStatuses: [{name: i, allocatedResources: {cpu: 9}, \
-            resources: {requests: {cpu: 9}}}]}";
+        let status = "{initContainerStatuses: [{name: i, allocatedResources: {cpu: 9}, resources: {requests: {cpu: 9}}}]}";
         assert_eq!(requests(&text(""), status), "cpu=1000m");
         assert_eq!(requests(&text("restartPolicy: Always,"), status), "cpu=9000m");
     }
