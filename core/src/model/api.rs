@@ -7,6 +7,7 @@
 //! The number of each field is the one in `generated.proto` of the Go module that the type names,
 //! version 0.36. Numbers never change within an API version. A missing field, `null` and an empty
 //! value mean the same wherever the field is not an `Option`.
+#![expect(missing_docs, reason = "a message has the name and the fields of the API")]
 
 mod affinity;
 mod controllers;

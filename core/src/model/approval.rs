@@ -68,8 +68,8 @@ pub struct Proposal {
 
 /// Reasons why a proposal is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum ProposalFlaw {
-    /// Its moves or its time are not those that were proposed.
     #[error("its id is {found}, but its moves have the id {expected}: it was altered")]
     Altered {
         /// The id in the file.
@@ -77,16 +77,13 @@ pub enum ProposalFlaw {
         /// The id of the moves in the file.
         expected: String,
     },
-    /// It was made later than now.
     #[error("it is from {ahead:#} in the future, so one of the clocks is wrong")]
     Future {
         /// The time until then.
         ahead: SignedDuration,
     },
-    /// It is too old.
     #[error("it is {age:#} old, and proposals expire after {expires:#}")]
     Expired {
-        /// Its age.
         age: SignedDuration,
         /// The age at which proposals expire.
         expires: SignedDuration,

@@ -86,30 +86,25 @@ pub struct GuardStop {
 
 /// Why a guard stops evictions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum GuardCause {
-    /// A value is above the limit.
     #[error(
         "its value {}{} is above {limit}",
         apart(*.value, *.limit),
         of_unknown(.unknown.as_ref())
     )]
     Above {
-        /// The value.
         value: QueryValue,
-        /// The limit.
         limit: QueryValue,
         /// The object that the series names, if it is not known.
         unknown: Option<String>,
     },
-    /// The value is within the limit again, but not for long enough.
     #[error("its value was above {limit} and must stay within it for another {}", duration(*.left))]
     Recovering {
-        /// The limit.
         limit: QueryValue,
         /// How much longer.
         left: SignedDuration,
     },
-    /// No usable answer, or no series.
     #[error("{0}")]
     Missing(String),
 }

@@ -351,7 +351,6 @@ fn pods_of<'s>(
     id.map(|w| snapshot.workload(w).pods.as_slice()).unwrap_or_default().iter().copied()
 }
 
-/// Returns the pod of a workload with this uid.
 fn find_pod(snapshot: &Snapshot, workload: &OwnerKey, uid: &str) -> Option<PodId> {
     pods_of(snapshot, workload).find(|id| snapshot.pod(*id).uid == uid)
 }

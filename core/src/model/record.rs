@@ -182,19 +182,16 @@ pub struct RecordLine {
 
 /// A line that is no line of the record.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum LineError {
-    /// It is not JSON, or lacks an attribute.
     #[error("expected a CloudEvent in JSON: {}", at_column(.0))]
     Form(#[from] serde_json::Error),
-    /// Another version of CloudEvents.
     #[error("specversion: found {0:?}, expected \"{SPEC_VERSION}\"")]
     Version(String),
-    /// The details do not fit the type.
     #[error("data of {kind}: {error}")]
     Details {
         /// The type.
         kind: String,
-        /// The reason.
         error: serde_json::Error,
     },
 }

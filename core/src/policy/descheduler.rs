@@ -34,7 +34,6 @@ pub(super) fn knows(version: &str) -> bool {
     [V1ALPHA1, V1ALPHA2].contains(&version)
 }
 
-/// Reads a policy of this version.
 pub(super) fn read(root: &YamlNode, version: &str, report: &mut Report) -> Policy {
     report.be_lenient();
     let reader = if version == V1ALPHA1 { v1alpha1::policy } else { v1alpha2::policy };

@@ -44,7 +44,6 @@ struct NamedProfile {
     place: Option<Place>,
 }
 
-/// Reads a native policy.
 pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
     root.section(|f| document().read(f)).policy
 }

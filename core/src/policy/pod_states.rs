@@ -42,7 +42,6 @@ pub(super) fn restarts() -> Section<TooManyRestarts> {
     })
 }
 
-/// Some of these states.
 fn states(allowed: &'static [&'static str]) -> Kind<Vec<String>> {
     let schema = json!({"type": "array", "items": {"enum": allowed}});
     let write = |states: &Vec<String>| (!states.is_empty()).then(|| Item::texts(states));

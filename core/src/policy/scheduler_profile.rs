@@ -221,7 +221,6 @@ impl SchedulerProfile {
 }
 
 impl Default for SchedulerProfile {
-    /// The default profile.
     fn default() -> Self {
         SchedulerProfile {
             release: KubernetesRelease::default(),

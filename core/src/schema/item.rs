@@ -20,7 +20,6 @@ impl Item {
         Item::Text(text.into())
     }
 
-    /// A list of texts.
     pub(crate) fn texts(texts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Item::List(texts.into_iter().map(Item::text).collect())
     }

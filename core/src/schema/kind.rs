@@ -77,7 +77,6 @@ pub(crate) fn boolean() -> Kind<bool> {
     )
 }
 
-/// A whole number.
 pub(crate) fn whole(least: u32) -> Kind<u32> {
     let schema = json!({"type": "integer", "minimum": least, "maximum": u32::MAX});
     let words = format!("whole number from {least}");
@@ -295,7 +294,6 @@ pub(crate) fn selector_item(selector: &Selector) -> Item {
 /// A word of a choice, its value and its meaning.
 pub(crate) type Choice<V> = (&'static str, V, &'static str);
 
-/// One of these words.
 pub(crate) fn choice<V: Copy + PartialEq + 'static>(choices: &'static [Choice<V>]) -> Kind<V> {
     let words: Vec<&str> = choices.iter().map(|(word, ..)| *word).collect();
     let schema = json!({"enum": words});

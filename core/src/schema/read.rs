@@ -96,7 +96,6 @@ impl<'r, 't> Spot<'r, 't> {
         None
     }
 
-    /// Reports a problem with the value, as a sentence.
     pub(crate) fn complain<T>(self, code: Code, sentence: impl Display) -> Option<T> {
         self.report.problems.push(Problem::new(code, self.at, &self.path, None, sentence));
         None

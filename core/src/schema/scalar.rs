@@ -168,7 +168,6 @@ impl Spot<'_, '_> {
         self.list("names", |item| item.name())
     }
 
-    /// One of these words.
     pub(crate) fn one_of<T: Copy>(self, words: &[(&str, T)]) -> Option<T> {
         self.word(Code::WrongType, words)
     }

@@ -56,7 +56,6 @@ pub(crate) struct MapEntry {
 }
 
 impl YamlNode {
-    /// A null value at a position.
     pub(crate) const fn null(at: Position) -> Self {
         YamlNode { at, value: Value::Null, plain: None }
     }

@@ -39,7 +39,6 @@ pub(super) fn retain_known(policy: &mut Policy, scenario: &Scenario) {
     guards.retain(|guard| known.contains(guard.name.as_str()));
 }
 
-/// Asks every guard of the policy.
 pub(super) fn ask(
     scenario: &Scenario,
     policy: &Policy,

@@ -156,7 +156,6 @@ impl Recorder {
         self.points -= 1;
     }
 
-    /// Returns the balance at one point of the series.
     fn balance_at(&self, point: usize) -> BTreeMap<String, Balance> {
         let each = self.trace.balance.iter();
         each.filter_map(|(r, series)| Some((r.clone(), series.get(point).copied().flatten()?)))

@@ -102,7 +102,6 @@ fn curve(rows: &Arc<UsageRows>, row: usize, step: SignedDuration, unit: Amount) 
     Curve { shape, noise: Ratio::ZERO }
 }
 
-/// The usage of each workload at each step.
 fn sums(history: &UsageHistory, snapshot: &Snapshot) -> BTreeMap<WorkloadId, Vec<StepSum>> {
     let mut sums: BTreeMap<WorkloadId, Vec<StepSum>> = BTreeMap::new();
     for ((namespace, name), pod) in &history.pods {

@@ -21,7 +21,6 @@ use super::scenario::{FirstNodes, NodeSpec, Scenario, ScenarioWorkload, Workload
 /// Replaces the hash in ReplicaSet names. A scenario has no rollouts.
 const HASH: &str = "5d8c7b9f64";
 
-/// Creates the cluster at the start of the simulation.
 pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> SimulatedCluster {
     let mut cluster = SimulatedCluster::new(scenario.start(), scenario.seed, policy);
     if let Some(given) = &scenario.given {
@@ -165,7 +164,6 @@ fn templates(workload: &ScenarioWorkload, nodes: usize) -> Vec<Rc<PodTemplate>> 
     templates.collect()
 }
 
-/// Creates the facts of a workload's pods.
 fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
     let mut labels = workload.labels.clone();
     labels.insert("app".to_owned(), workload.name.clone());

@@ -31,9 +31,8 @@ pub struct Quantity(i128);
 
 /// A text that is not a quantity, or not an amount of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum QuantityError {
-    /// The text does not start with a number: it has no digit, two signs, two points, or another
-    /// character first.
     #[error(
         "{0:?} does not start with a number; expected digits with at most one point, optionally after + or -"
     )]
@@ -43,7 +42,6 @@ pub enum QuantityError {
         "unknown suffix {0:?} in {1:?}; expected none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent such as e3 or E-3"
     )]
     Suffix(String, String),
-    /// The quantity is negative, which no amount of a resource can be.
     #[error("{0:?} is negative; expected zero or more")]
     Negative(String),
 }

@@ -49,26 +49,22 @@ pub struct NodeTerm {
 
 /// A selector that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum SelectorError {
-    /// The text form is invalid from this text on.
     #[error(
         "invalid label selector at {0:?}; expected key=value, key!=value, key in (a,b), key notin (a,b), key>1, key<1, key or !key"
     )]
     Syntax(String),
-    /// The text form has a key that no label can have.
     #[error("invalid label selector: {0:?} is not the name of a label")]
     Key(String),
-    /// The text form has a value that no label can have.
     #[error(
         "invalid label selector: {0:?} is not the value of a label: at most 63 letters, digits, -, _ or ."
     )]
     Value(String),
-    /// The object form has an unknown operator.
     #[error(
         "unknown operator {0:?}; expected In, NotIn, Exists, DoesNotExist, or for nodes Gt or Lt"
     )]
     Operator(String),
-    /// The operator does not take this number of values, or not such a value.
     #[error("operator {0} of key {1:?} does not take {2} values")]
     Values(String, String, usize),
 }

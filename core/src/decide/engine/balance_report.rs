@@ -70,7 +70,6 @@ pub(super) fn balance_report(draft: &Draft<'_>) -> BalanceReport {
     }
 }
 
-/// The first pool of each node on a basis.
 fn first_pools(pools: &[WeighedPool], basis: Basis) -> BTreeMap<NodeId, &WeighedPool> {
     let mut first = BTreeMap::new();
     for pool in pools.iter().filter(|pool| pool.in_force.basis == basis) {
@@ -201,7 +200,6 @@ impl WeighedPool {
         CountedLoad { basis: self.in_force.basis, with_ending: self.with_ending }
     }
 
-    /// The threshold and target of each resource.
     fn band(&self, draft: &Draft<'_>) -> BTreeMap<String, TargetBand> {
         let mut band: BTreeMap<String, TargetBand> = BTreeMap::new();
         for (resource, threshold) in self.in_force.thresholds.iter() {

@@ -155,7 +155,6 @@ fn only<T: Copy>(
     }
 }
 
-/// The workloads that have this name.
 fn workloads(snapshot: &Snapshot, asked: &str) -> Vec<WorkloadId> {
     let parts: Vec<&str> = asked.split('/').collect();
     let means = |key: &OwnerKey| match parts[..] {

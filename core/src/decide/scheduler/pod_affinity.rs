@@ -127,7 +127,6 @@ fn counts(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> DomainCou
     counts
 }
 
-/// Returns the pods that all of these terms match.
 fn matched_by_all(question: &Question<'_, '_>, terms: &[usize]) -> Pods {
     let mut lists = terms.iter().map(|t| question.index().matched_pods(*t));
     let first = lists.next().unwrap_or_else(|| Rc::from([]));

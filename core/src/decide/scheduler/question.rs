@@ -221,7 +221,6 @@ impl<'q, 'w> Question<'q, 'w> {
         self.removed.binary_search(&other).is_ok()
     }
 
-    /// The requests of the removed pods.
     fn released(&self, node: NodeId, resource: ResourceId) -> Amount {
         let here = |p: &&PodId| self.placement.place(**p) == Some(node);
         let pods = self.removed.iter().filter(here);

@@ -71,7 +71,6 @@ pub(super) fn pod(name: &str, rest: &str) -> String {
     )
 }
 
-/// Books the move of a pod to a node.
 pub(super) fn move_pod(placement: &mut Placement<'_>, pod: &str, to: &str) {
     let pod = placement.snapshot.find_pod("default", pod).unwrap();
     let landing = Landing { on: placement.snapshot.find_node(to), ..Landing::default() };

@@ -23,7 +23,6 @@ impl NodeTurns {
         self.left = nodes.into();
     }
 
-    /// The node that has its turn.
     pub(super) fn first(&self) -> Option<NodeId> {
         self.left.front().copied()
     }

@@ -70,7 +70,6 @@ pub fn run<'w>(
     FinishedRun { strategy, not_reached }
 }
 
-/// The next candidate, in its turn.
 fn next(strategy: &mut dyn SelectPods, draft: &mut Draft<'_>) -> Option<Candidate> {
     draft.next_turn();
     strategy.next(draft)

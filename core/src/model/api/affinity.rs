@@ -4,14 +4,12 @@ use super::messages::messages;
 use super::metadata::{ApiRequirement, ApiSelector};
 
 messages! {
-    /// `Affinity`.
     struct ApiAffinity {
         node_affinity: ApiNodeAffinity = 1 (message, required),
         pod_affinity: ApiPodAffinity = 2 (message, required),
         pod_anti_affinity: ApiPodAffinity = 3 (message, required),
     }
 
-    /// `NodeAffinity`.
     struct ApiNodeAffinity {
         #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
         required: Option<ApiNodeSelector> = 1 (message, optional),
@@ -19,12 +17,10 @@ messages! {
         preferred: Vec<ApiPreferredNode> = 2 (message, repeated),
     }
 
-    /// `NodeSelector`.
     struct ApiNodeSelector {
         node_selector_terms: Vec<ApiNodeSelectorTerm> = 1 (message, repeated),
     }
 
-    /// `NodeSelectorTerm`.
     struct ApiNodeSelectorTerm {
         match_expressions: Vec<ApiRequirement> = 1 (message, repeated),
         match_fields: Vec<ApiRequirement> = 2 (message, repeated),
@@ -44,7 +40,6 @@ messages! {
         preferred: Vec<ApiWeightedTerm> = 2 (message, repeated),
     }
 
-    /// `PodAffinityTerm`.
     struct ApiPodAffinityTerm {
         label_selector: Option<ApiSelector> = 1 (message, optional),
         namespaces: Vec<String> = 2 (string, repeated),

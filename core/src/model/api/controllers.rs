@@ -43,14 +43,12 @@ messages! {
         scheduling_gates: Vec<ApiPresence> = 38 (message, repeated),
     }
 
-    /// `StatefulSet`.
     struct ApiStatefulSet {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiStatefulSetSpec = 2 (message, required),
         status: ApiStatefulSetStatus = 3 (message, required),
     }
 
-    /// `StatefulSetSpec`.
     struct ApiStatefulSetSpec {
         replicas: Option<i32> = 1 (int32, optional),
         template: ApiPodTemplate = 3 (message, required),
@@ -72,7 +70,6 @@ messages! {
         partition: i32 = 1 (int32),
     }
 
-    /// `StatefulSetStatus`.
     struct ApiStatefulSetStatus {
         update_revision: String = 7 (string),
     }
@@ -83,14 +80,12 @@ messages! {
         start: i32 = 1 (int32),
     }
 
-    /// `Job`.
     struct ApiJob {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiJobSpec = 2 (message, required),
         status: ApiJobStatus = 3 (message, required),
     }
 
-    /// `JobSpec`.
     struct ApiJobSpec {
         parallelism: Option<i32> = 1 (int32, optional),
         completions: Option<i32> = 2 (int32, optional),
@@ -104,7 +99,6 @@ messages! {
         managed_by: String = 15 (string),
     }
 
-    /// `PodFailurePolicy`.
     struct ApiPodFailurePolicy {
         rules: Vec<ApiPodFailureRule> = 1 (message, repeated),
     }
@@ -129,7 +123,6 @@ messages! {
         status: String = 2 (string),
     }
 
-    /// `JobStatus`.
     struct ApiJobStatus {
         conditions: Vec<ApiJobCondition> = 1 (message, repeated),
         start_time: Option<ApiTime> = 2 (message, optional),
@@ -144,7 +137,6 @@ messages! {
         failed: Vec<String> = 2 (string, repeated),
     }
 
-    /// `JobCondition`.
     struct ApiJobCondition {
         #[serde(rename = "type")]
         kind: String = 1 (string),

@@ -30,7 +30,6 @@ macro_rules! messages {
         #[derive(Clone, PartialEq, Eq, serde::Deserialize, prost::Message)]
         #[serde(rename_all = "camelCase", default)]
         pub struct $name {$(
-            #[doc = concat!("Field ", $number, ".")]
             $(#[$of_field])*
             #[prost($($wire)*, tag = $number)]
             #[serde(deserialize_with = "crate::model::api::messages::nullable")]

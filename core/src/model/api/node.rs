@@ -5,27 +5,23 @@ use super::metadata::ApiMetadata;
 use super::primitive::{ApiTime, Quantities};
 
 messages! {
-    /// `Node`.
     struct ApiNode {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiNodeSpec = 2 (message, required),
         status: ApiNodeStatus = 3 (message, required),
     }
 
-    /// `NodeSpec`.
     struct ApiNodeSpec {
         unschedulable: bool = 4 (bool),
         taints: Vec<ApiTaint> = 5 (message, repeated),
     }
 
-    /// `Taint`.
     struct ApiTaint {
         key: String = 1 (string),
         value: String = 2 (string),
         effect: String = 3 (string),
     }
 
-    /// `NodeStatus`.
     struct ApiNodeStatus {
         capacity: Quantities = 1 (btree_map = "string, message"),
         allocatable: Quantities = 2 (btree_map = "string, message"),

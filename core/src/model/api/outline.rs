@@ -8,10 +8,8 @@ use serde::Deserialize;
 /// Any object: its parts.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct ObjectOutline {
-    /// `metadata`.
     #[prost(bytes = "bytes", tag = "1")]
     pub metadata: Bytes,
-    /// `spec`.
     #[prost(bytes = "bytes", tag = "2")]
     pub spec: Bytes,
 }
@@ -19,10 +17,8 @@ pub struct ObjectOutline {
 /// `ObjectMeta`: the names.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct ObjectNames {
-    /// `name`.
     #[prost(bytes = "bytes", tag = "1")]
     pub name: Bytes,
-    /// `namespace`.
     #[prost(bytes = "bytes", tag = "3")]
     pub namespace: Bytes,
 }
@@ -42,7 +38,6 @@ pub struct NodeNameOnly {
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
 #[serde(default)]
 pub struct VersionOnly {
-    /// `metadata`.
     #[prost(message, required, tag = "1")]
     pub metadata: ObjectVersion,
 }
@@ -51,7 +46,6 @@ pub struct VersionOnly {
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectVersion {
-    /// `resourceVersion`.
     #[prost(string, tag = "6")]
     pub resource_version: String,
 }

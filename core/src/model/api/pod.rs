@@ -12,14 +12,12 @@ use super::primitive::{ApiPresence, ApiTime, Quantities};
 use super::storage::ApiClaimSpec;
 
 messages! {
-    /// `Pod`.
     struct ApiPod {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiPodSpec = 2 (message, required),
         status: ApiPodStatus = 3 (message, required),
     }
 
-    /// `PodSpec`.
     struct ApiPodSpec {
         volumes: Vec<ApiVolume> = 1 (message, repeated),
         containers: Vec<ApiContainer> = 2 (message, repeated),
@@ -51,12 +49,10 @@ messages! {
         scheduling_group: ApiSchedulingGroup = 43 (message, required),
     }
 
-    /// `PodSecurityContext`.
     struct ApiPodSecurityContext {
         supplemental_groups_policy: String = 12 (string),
     }
 
-    /// `PodOS`.
     struct ApiPodOs {
         name: String = 1 (string),
     }
@@ -66,14 +62,12 @@ messages! {
         pod_group_name: String = 1 (string),
     }
 
-    /// `WorkloadReference`.
     struct ApiWorkloadReference {
         name: String = 1 (string),
         pod_group: String = 2 (string),
         pod_group_replica_key: String = 3 (string),
     }
 
-    /// `Container`.
     struct ApiContainer {
         name: String = 1 (string),
         image: String = 2 (string),
@@ -98,7 +92,6 @@ messages! {
         host_ip: String = 5 (string),
     }
 
-    /// `Toleration`.
     struct ApiToleration {
         key: String = 1 (string),
         operator: String = 2 (string),
@@ -107,7 +100,6 @@ messages! {
         toleration_seconds: Option<i64> = 5 (int64, optional),
     }
 
-    /// `VolumeSource`.
     struct ApiVolumeSource {
         host_path: Option<ApiPresence> = 1 (message, optional),
         empty_dir: Option<ApiPresence> = 2 (message, optional),
@@ -143,7 +135,6 @@ messages! {
         spec: ApiClaimSpec = 2 (message, required),
     }
 
-    /// `PodStatus`.
     struct ApiPodStatus {
         phase: String = 1 (string),
         conditions: Vec<ApiCondition> = 2 (message, repeated),
@@ -162,7 +153,6 @@ messages! {
         resources: Option<ApiResources> = 20 (message, optional),
     }
 
-    /// `ContainerStatus`.
     struct ApiContainerStatus {
         name: String = 1 (string),
         state: ApiContainerState = 2 (message, required),
@@ -183,11 +173,9 @@ pub struct ApiEphemeralContainer {
     pub container: ApiContainer,
 }
 
-/// `Volume`.
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
 #[serde(default)]
 pub struct ApiVolume {
-    /// `name`.
     #[prost(string, tag = "1")]
     #[serde(deserialize_with = "nullable")]
     pub name: String,
@@ -198,7 +186,6 @@ pub struct ApiVolume {
 }
 
 messages! {
-    /// `ContainerState`.
     struct ApiContainerState {
         waiting: Option<ApiWaiting> = 1 (message, optional),
         running: Option<ApiRunning> = 2 (message, optional),

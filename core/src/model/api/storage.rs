@@ -28,7 +28,6 @@ messages! {
         storage_class_name: Option<String> = 5 (string, optional),
     }
 
-    /// `PersistentVolume`.
     struct ApiPersistentVolume {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiPersistentVolumeSpec = 2 (message, required),
@@ -42,7 +41,6 @@ messages! {
         uid: String = 4 (string),
     }
 
-    /// `PersistentVolumeSource`.
     struct ApiPersistentVolumeSource {
         gce_persistent_disk: Option<ApiInTreeDisk> = 1 (message, optional),
         aws_elastic_block_store: Option<ApiInTreeDisk> = 2 (message, optional),
@@ -70,12 +68,10 @@ messages! {
         volume_handle: String = 2 (string),
     }
 
-    /// `VolumeNodeAffinity`.
     struct ApiVolumeNodeAffinity {
         required: Option<ApiNodeSelector> = 1 (message, optional),
     }
 
-    /// `StorageClass`.
     struct ApiStorageClass {
         metadata: ApiMetadata = 1 (message, required),
         provisioner: String = 2 (string),
@@ -94,13 +90,11 @@ messages! {
         values: Vec<String> = 2 (string, repeated),
     }
 
-    /// `CSINode`.
     struct ApiCsiNode {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiCsiNodeSpec = 2 (message, required),
     }
 
-    /// `CSINodeSpec`.
     struct ApiCsiNodeSpec {
         drivers: Vec<ApiCsiDriver> = 1 (message, repeated),
     }
@@ -117,26 +111,22 @@ messages! {
         count: Option<i32> = 1 (int32, optional),
     }
 
-    /// `VolumeAttachment`.
     struct ApiVolumeAttachment {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiVolumeAttachmentSpec = 2 (message, required),
     }
 
-    /// `VolumeAttachmentSpec`.
     struct ApiVolumeAttachmentSpec {
         attacher: String = 1 (string),
         source: ApiVolumeAttachmentSource = 2 (message, required),
         node_name: String = 3 (string),
     }
 
-    /// `VolumeAttachmentSource`.
     struct ApiVolumeAttachmentSource {
         persistent_volume_name: String = 1 (string),
     }
 }
 
-/// `PersistentVolumeSpec`.
 #[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ApiPersistentVolumeSpec {
@@ -144,11 +134,9 @@ pub struct ApiPersistentVolumeSpec {
     #[prost(message, required, tag = "2")]
     #[serde(flatten)]
     pub source: ApiPersistentVolumeSource,
-    /// `claimRef`.
     #[prost(message, required, tag = "4")]
     #[serde(deserialize_with = "nullable")]
     pub claim_ref: ApiClaimRef,
-    /// `nodeAffinity`.
     #[prost(message, required, tag = "9")]
     #[serde(deserialize_with = "nullable")]
     pub node_affinity: ApiVolumeNodeAffinity,

@@ -42,19 +42,16 @@ messages! {
         message: String = 6 (string),
     }
 
-    /// `PriorityClass`.
     struct ApiPriorityClass {
         metadata: ApiMetadata = 1 (message, required),
         value: i32 = 2 (int32),
     }
 
-    /// `Service`.
     struct ApiService {
         metadata: ApiMetadata = 1 (message, required),
         spec: ApiServiceSpec = 2 (message, required),
     }
 
-    /// `ServiceSpec`.
     struct ApiServiceSpec {
         selector: BTreeMap<String, String> = 2 (btree_map = "string, string"),
     }

@@ -78,7 +78,6 @@ impl Ledger {
 pub struct LedgerSize(usize);
 
 impl LedgerSize {
-    /// Returns the size in bytes.
     pub(super) const fn bytes(self) -> usize {
         self.0
     }

@@ -94,24 +94,20 @@ pub enum State {
 /// The outcome of an eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Ending {
-    /// The replacement is Ready on another node that is not hot.
     #[error("the replacement is Ready on another node that is not hot")]
     Helped,
     /// The replacement is Ready, which was the only purpose, or all that could be known in time. Or
     /// it has succeeded, so that it uses its node no longer.
     #[error("the replacement is Ready, or has done its work")]
     Renewed,
-    /// The replacement returned to the same node.
     #[error("the replacement returned to the same node")]
     SameNode,
-    /// The replacement landed on another hot node.
     #[error("the replacement landed on another hot node")]
     HotNode,
-    /// The replacement was not Ready in time.
     #[error("the replacement was not Ready in time")]
     NeverReady,
-    /// The eviction was a trial, and the workload got worse.
     #[error("the workload got worse: {0}")]
     GotWorse(Decline),
     /// Nothing replaced the pod: the workload was scaled down or deleted, or the pod had finished.

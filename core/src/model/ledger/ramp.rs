@@ -37,14 +37,12 @@ pub enum GuardSignal {
 /// How a workload got worse by a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Decline {
-    /// The replacement has restarted more often than most of its siblings.
     #[error("the replacement has restarted more often than most of its siblings")]
     Restarts,
-    /// Fewer pods of the workload are Ready.
     #[error("fewer of its pods are Ready than before")]
     Readiness,
-    /// A guard stops evictions of the workload.
     #[error("a guard stops its evictions")]
     Guard,
 }

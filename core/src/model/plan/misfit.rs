@@ -10,56 +10,40 @@ use crate::values::text::{are, duration};
 
 /// The reason why a node cannot take a pod, after "is".
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Misfit {
-    /// The node is not Ready.
     #[error("not ready")]
     NotReady,
-    /// A cordon or condition of the node keeps new pods away.
     #[error("{0}")]
     Closed(NodeClosure),
-    /// The node has a taint that the pod does not tolerate.
     #[error("tainted")]
     Taint,
-    /// The node does not match the pod's node selector.
     #[error("not matching its node selector")]
     NodeSelector,
-    /// The node does not match the required node affinity that the scheduler adds.
     #[error("not matching the node affinity that its scheduler adds")]
     AddedNodeAffinity,
-    /// The node does not match the pod's required node affinity.
     #[error("not matching its node affinity")]
     NodeAffinity,
-    /// A host port of the pod is in use on the node.
     #[error("already using one of its host ports")]
     Port,
-    /// The node has too little of this resource free.
     #[error("short of {0} by requests")]
     Full(String),
-    /// Another pod uses a ReadWriteOncePod claim of this pod.
     #[error("blocked by another pod that uses its volume claim")]
     Claim,
-    /// This CSI driver cannot attach all volumes of the pod to the node.
     #[error("at the limit of volumes of {0}")]
     AttachLimit(String),
-    /// A volume of the pod is not accessible from the node.
     #[error("unable to reach its volumes")]
     Volume,
-    /// The pod would exceed the maxSkew of a topology spread constraint.
     #[error("excluded by its topology spread constraints")]
     Spread,
-    /// The pod would exceed the maxSkew of a default constraint of its scheduler.
     #[error("excluded by the default topology spread constraints of its scheduler")]
     DefaultSpread,
-    /// The node's domain has no pod that the required pod affinity asks for.
     #[error("without a pod that it must run near")]
     PodAffinity,
-    /// The node's domain has a pod that this pod's required anti-affinity excludes.
     #[error("occupied by a pod that it avoids")]
     PodAntiAffinity,
-    /// The node's domain has a pod whose required anti-affinity excludes this pod.
     #[error("occupied by a pod that avoids it")]
     AntiAffinityOfOthers,
-    /// The pod has scheduling gates, so no node can run it.
     #[error("closed because it has scheduling gates")]
     Gated,
     /// The policy's selector for destinations excludes the node. Only the exact mode counts such
@@ -185,8 +169,8 @@ pub struct Removal {
 
 /// Why the kubelet of a node would not run a pod that kube-scheduler puts there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum KubeletRefusal {
-    /// The node runs another operating system than the pod needs.
     #[error("it needs {needs}, and the node runs {}", .runs.as_deref().unwrap_or(UNKNOWN_SYSTEM))]
     OtherSystem {
         /// The operating system that the pod needs.
@@ -194,13 +178,10 @@ pub enum KubeletRefusal {
         /// The operating system of the node; `None` if it is unknown.
         runs: Option<String>,
     },
-    /// The node does not report a feature that the pod needs, and the pod's own node does.
     #[error("it needs {0}, which the node does not report")]
     LacksFeature(NodeFeature),
-    /// The node does not list an image of the pod, which may not be pulled.
     #[error("its pull policy is Never, and the node does not list its image {0}")]
     LacksImage(String),
-    /// The kubelet refused a pod of the same workload a short time ago, for this reason.
     #[error("its kubelet refused another pod of the workload within the last hour, with {0}")]
     RefusedAnother(String),
 }

@@ -57,59 +57,42 @@ pub enum Outcome {
 
 /// The reason why a planned eviction was not requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Untried {
-    /// An earlier request of the plan had no usable response.
     #[error("an earlier request of the plan failed")]
     Failed,
-    /// The evictions of so many workloads failed one after the other.
     #[error("the evictions of {0} workloads have failed one after the other")]
     FailingEverywhere(usize),
-    /// The evictions of so many other pods of its workload were rejected.
     #[error("the evictions of {0} other pods of its workload were rejected")]
     WorkloadRejected(usize),
-    /// The right to evict pods of this namespace is missing.
     #[error("the right to evict pods in namespace {0} is missing")]
     Forbidden(String),
-    /// Leadership was lost.
     #[error("leadership was lost")]
     NotLeading,
-    /// The program is stopping.
     #[error("the program is stopping")]
     Stopping,
-    /// The plan took too long.
     #[error("the plan is older than {0:#}")]
     Expired(SignedDuration),
-    /// The API server has asked to wait.
     #[error("the API server has asked to wait")]
     Throttled,
-    /// A watch fails, so the cluster may have changed.
     #[error("{0}")]
     Blind(String),
-    /// Namespaces are not known, and their annotations are how people pause evictions.
     #[error("pauses are unknown, because Namespaces cannot be listed: {0}")]
     PausesUnknown(Lack),
-    /// The local clock and that of the API server differ.
     #[error("{0}")]
     WrongClock(String),
-    /// The cluster has become unhealthy.
     #[error("{0}")]
     Unsafe(String),
-    /// The windows of the policy have closed.
     #[error("the windows of the policy forbid evictions now")]
     OutsideWindow,
-    /// A person has stopped the evictions of its namespace, or all.
     #[error("{}", .0.sentence())]
     Paused(Pause),
-    /// A guard of the policy stops the evictions of its workload or namespace.
     #[error("{0}")]
     Guarded(Box<GuardStop>),
-    /// The pod is not as it was when the plan was made.
     #[error("the pod has changed since the plan was made")]
     PodChanged,
-    /// A node where the replacement may land is not as it was when the plan was made.
     #[error("node {0}, where the replacement may land, has changed since the plan was made")]
     DestinationChanged(String),
-    /// A gate that has admitted the eviction refuses it now.
     #[error("the cluster has changed since the plan was made: {0}")]
     Refused(String),
 }

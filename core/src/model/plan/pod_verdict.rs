@@ -65,45 +65,34 @@ impl PodVerdict {
 
 /// A strategy's reason for not selecting a pod.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum NotSelected {
-    /// The cycle considers no pod at all.
     #[error("no pod is considered: {0}")]
     Halted(Halt),
-    /// An earlier strategy already moves the pod.
     #[error("{0} already moves it")]
     MovedBefore(&'static str),
-    /// The pod is not on a known node.
     #[error("it is on no known node")]
     Nowhere,
-    /// The pod is being deleted.
     #[error("it is already terminating")]
     Terminating,
-    /// The pod has succeeded or failed.
     #[error("it has finished")]
     Finished,
-    /// The strategy does not select the pod's namespace.
     #[error("the strategy does not select its namespace")]
     Namespace,
-    /// The strategy does not select the pod's labels.
     #[error("the strategy does not select its labels")]
     Labels,
-    /// The strategy excludes pods with such an owner, or includes only other owners.
     #[error("the strategy does not select pods with such an owner")]
     OwnerKind,
-    /// The strategy takes no pods from a node of this class.
     #[error("{}", node(.0))]
     Node(Class),
-    /// The strategy does nothing in the pool of the pod's node.
     #[error("{0}")]
     Idle(Idle),
     /// A refusal for another pod ended the strategy for the node or the cycle before this pod's
     /// turn.
     #[error("the strategy stopped before its turn: {0}")]
     Late(Box<Refusal>),
-    /// The strategy counts only pods that may be evicted.
     #[error("the strategy does not count it, because it may not be evicted: {0}")]
     MayNotGo(Box<Refusal>),
-    /// Other pods bring the node below its target.
     #[error("other pods bring its node below the target: {}", others(*.going, *.waiting))]
     Enough {
         /// Pods that move.
@@ -111,10 +100,8 @@ pub enum NotSelected {
         /// Pods that have to wait and count as leaving.
         waiting: usize,
     },
-    /// The pod uses none of the resources that its node has too much load in.
     #[error("moving it would not relieve its node: it uses no {}", .0.join(" and no "))]
     RelievesNothing(Vec<String>),
-    /// The node is hardly above its target, compared with how much its usage varies.
     #[error("its node is {above} above the {resource} target, but its usage varies by {variation}")]
     WithinVariation {
         /// The resource that exceeds its target most.
@@ -124,7 +111,6 @@ pub enum NotSelected {
         /// The standard deviation of the usage as a share of the node.
         variation: Ratio,
     },
-    /// All movable pods of the node together can remove too little of an excess.
     #[error("all movable pods of its node remove {relief} of the {resource} excess, not {least}")]
     OutOfReach {
         /// The resource that exceeds its target most.
@@ -134,43 +120,31 @@ pub enum NotSelected {
         /// The smallest share for which pods are evicted.
         least: Ratio,
     },
-    /// The node needs as many evictions with the pod as without it.
     #[error("too light: its node needs {}, and as many without it", count(*.need, "eviction"))]
     SavesNothing {
         /// The fewest pods that must leave the node to bring it below its targets.
         need: usize,
     },
-    /// The landings of this cycle's moves are uncertain, so the pod waits for them.
     #[error("it waits until it is known where the pods that move now have landed")]
     LeftForLater,
-    /// The search for candidates ended before this pod was considered.
     #[error("the search for candidates reached its limit before this pod was considered")]
     NotReached,
-    /// The pod does not keep its node from counting as empty.
     #[error("it does not keep its node from counting as empty")]
     GoesWithNode,
-    /// The pod requests no resource with a threshold, and the policy moves only pods that do.
     #[error("it requests no resource that has a threshold")]
     RequestsNothing,
-    /// Pods of other nodes move to the pod's node, so the node is not emptied.
     #[error("its node receives pods from other nodes, so it is not emptied")]
     Filled,
-    /// The combined room of all destinations is used up.
     #[error("the combined room of all destinations is used up")]
     RoomUsedUp,
-    /// Other pods move, or wait, instead of this one.
     #[error("other pods move instead of it")]
     OthersFirst,
-    /// The pod has no owner, so it cannot be a duplicate.
     #[error("it has no owner, so it cannot be a duplicate")]
     NoOwner,
-    /// No node has two pods of the pod's owner with the same images.
     #[error("no node has two pods of its owner with the same images")]
     NoDuplicate,
-    /// The pods of the owner may run on only one node.
     #[error("the pods of its owner may run on only one node")]
     OneNode,
-    /// The pod's node has no more than its share of the replicas.
     #[error("its node has {here} of its replicas, and its share is {share}")]
     WithinShare {
         /// Replicas on the node.
@@ -178,14 +152,12 @@ pub enum NotSelected {
         /// Replicas that the node may have.
         share: usize,
     },
-    /// No topology spread constraint that the strategy enforces applies to the pod.
     #[error("no topology spread constraint that the strategy enforces applies to it")]
     NoSpread,
     /// The pod's node does not count for the constraints that apply to the pod; holds the topology
     /// key.
     #[error("its topology spread constraint on {0} does not count its node")]
     NoPlace(String),
-    /// The pods are spread within the allowed skew.
     #[error(
         "spread evenly: its {key} has {here}, the emptiest has {least}, and maxSkew is {max_skew}"
     )]
@@ -199,34 +171,25 @@ pub enum NotSelected {
         /// The allowed difference.
         max_skew: u32,
     },
-    /// The pod has no anti-affinity of the kind that the strategy enforces.
     #[error("it has no anti-affinity that the strategy enforces")]
     NoAntiAffinity,
-    /// No pod that the pod avoids is in its topology domain.
     #[error("no pod that it avoids is nearby")]
     NoNeighbour,
-    /// No node suits the pod's preferred anti-affinity better than its own.
     #[error("no node suits its preferred anti-affinity better")]
     NoBetterNode,
-    /// The pods that the pod avoids are moving.
     #[error("the nearby pod that it avoids is moving")]
     Parted,
-    /// The pod has no node affinity of the kind that the strategy enforces.
     #[error("it has no node affinity that the strategy enforces")]
     NoNodeAffinity,
     /// The pod's node satisfies its node affinity; for a preference, no node is better.
     #[error("its node satisfies its node affinity")]
     SuitableNode,
-    /// The pod's node has no taint that the strategy considers.
     #[error("its node has no taint that the strategy considers")]
     NoTaint,
-    /// The pod tolerates every taint of its node that the strategy considers.
     #[error("it tolerates every taint of its node that the strategy considers")]
     Tolerated,
-    /// No node has fewer PreferNoSchedule taints that the pod does not tolerate.
     #[error("no node has fewer PreferNoSchedule taints that it does not tolerate")]
     NoLessTainted,
-    /// The pod has restarted fewer times than the limit.
     #[error("it restarted {restarts} times, fewer than the limit of {limit}")]
     FewRestarts {
         /// Restarts of its containers.
@@ -234,7 +197,6 @@ pub enum NotSelected {
         /// Restarts from which on the strategy selects a pod.
         limit: u32,
     },
-    /// The pod is too young.
     #[error("{}", too_young(*.age, *.least))]
     NotOld {
         /// The age of the pod; `None` if it is unknown.
@@ -242,16 +204,12 @@ pub enum NotSelected {
         /// The age from which on the strategy selects a pod.
         least: SignedDuration,
     },
-    /// The pod is in none of the states that the strategy lists.
     #[error("it is in none of the states that the strategy lists")]
     OtherState,
-    /// The pod has none of the conditions that the strategy lists.
     #[error("it has none of the conditions that the strategy lists")]
     OtherCondition,
-    /// No container ended with an exit code that the strategy lists.
     #[error("no container ended with an exit code that the strategy lists")]
     OtherExitCode,
-    /// The pod has not failed.
     #[error("it has not failed")]
     NotFailed,
 }

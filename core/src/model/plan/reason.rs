@@ -49,8 +49,8 @@ impl Expected {
 
 /// The reason for moving a pod. Serialises as its sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Reason {
-    /// The node of the pod is above its target.
     #[error(
         "node {}: {resource} {ratio}{} is above its target of {target}",
         basis.weighed(),
@@ -61,15 +61,12 @@ pub enum Reason {
         resource: String,
         /// The ratio of the node before this move.
         ratio: Ratio,
-        /// The target.
         target: Ratio,
         /// Usage or requests.
         basis: Basis,
         /// The ratio now, if `ratio` is an expectation.
         expected: Option<Expected>,
     },
-    /// The node of the pod is not hot, but without the pod it becomes attractive for a pod of a hot
-    /// node.
     #[error("without it, kube-scheduler prefers its node for {pod} of {node}, which is hot")]
     Opening {
         /// The hot node.
@@ -77,7 +74,6 @@ pub enum Reason {
         /// The pod of the hot node that can land well afterwards.
         pod: String,
     },
-    /// The node of the pod is below every threshold and is emptied.
     #[error(
         "node {}: {resource} {ratio} and every other resource are at or below their thresholds ({threshold}), so the node is emptied",
         basis.weighed()
@@ -87,12 +83,10 @@ pub enum Reason {
         resource: String,
         /// The ratio of the node before any move.
         ratio: Ratio,
-        /// The threshold.
         threshold: Ratio,
         /// Usage or requests.
         basis: Basis,
     },
-    /// Too many identical pods of the same owner are on the node.
     #[error("{here} of {of} replicas are on this node, and its share is {share}")]
     Duplicate {
         /// Replicas on the node.
@@ -102,7 +96,6 @@ pub enum Reason {
         /// Replicas that the node may have.
         share: usize,
     },
-    /// Too many pods of a topology spread constraint are in the domain of the pod.
     #[error("{key} {place} has {here} pods and {other} has {there}, and maxSkew is {max_skew}")]
     Skewed {
         /// The topology key.
@@ -121,7 +114,6 @@ pub enum Reason {
     /// The pod is not moved. The candidate only asks the gates for their answer.
     #[error("only counted")]
     Counted,
-    /// A pod in the same topology domain violates the required anti-affinity of the pod.
     #[error("its required anti-affinity forbids {pod} in the same {topology_key}")]
     Neighbour {
         /// The other pod, as `namespace/name`.
@@ -129,7 +121,6 @@ pub enum Reason {
         /// The topology key that the two pods share.
         topology_key: String,
     },
-    /// Another node suits the preferred anti-affinity of the pod, or of others against it, better.
     #[error(
         "preferred anti-affinity counts {weight} against its node and only {best} against another"
     )]
@@ -139,10 +130,8 @@ pub enum Reason {
         /// The smallest sum on another node.
         best: i64,
     },
-    /// The node does not match the node selector or required node affinity of the pod.
     #[error("its node affinity no longer matches its node")]
     WrongNode,
-    /// The pod prefers other nodes.
     #[error("its preferred node affinity gives its node the weight {weight} and another {best}")]
     LessPreferred {
         /// The weight of its node.
@@ -150,10 +139,8 @@ pub enum Reason {
         /// The highest weight of another node.
         best: i64,
     },
-    /// The pod does not tolerate this taint of its node.
     #[error("does not tolerate the taint {0} of its node")]
     Taint(Taint),
-    /// The pod keeps restarting.
     #[error("restarted {restarts} times, and the limit is {limit}")]
     Restarts {
         /// Restarts of its containers.
@@ -161,7 +148,6 @@ pub enum Reason {
         /// Restarts from which on the strategy selects a pod.
         limit: u32,
     },
-    /// The pod has all these properties.
     #[error("{}", all_findings(.0))]
     Found(Vec<Finding>),
 }
@@ -254,22 +240,18 @@ impl Serialize for Reason {
 
 /// One property of a pod that the policy selects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Finding {
-    /// The pod is in phase Failed.
     #[error("has failed")]
     Failed,
-    /// The pod is too old.
     #[error("is {} old, older than {}", text::age(*.age), text::age(*.most))]
     Age {
-        /// The age of the pod.
         age: SignedDuration,
         /// The highest age that the policy allows.
         most: SignedDuration,
     },
-    /// The pod is in a listed state: a phase, or a reason of the pod or of a container.
     #[error("is in the state {0}")]
     State(String),
-    /// The pod has a listed condition.
     #[error("has the condition {kind}={status}{}", in_brackets(.reason))]
     Condition {
         /// The type of the condition.
@@ -279,10 +261,8 @@ pub enum Finding {
         /// The reason of the condition, often empty.
         reason: String,
     },
-    /// A container ended with a listed exit code.
     #[error("has a container that ended with exit code {0}")]
     ExitCode(i32),
-    /// The pod has an owner of a listed kind.
     #[error("belongs to a {0}")]
     Owner(String),
 }

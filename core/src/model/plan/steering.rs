@@ -101,33 +101,27 @@ impl SteerAction {
 
 /// The reason why a node has the taint or loses it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum SteerReason {
-    /// The node has been above a target for long enough.
     #[error("{resource} {ratio} is above the target {target}: new pods should land elsewhere")]
     Hot {
         /// The resource that exceeds its target most.
         resource: String,
-        /// The ratio.
         ratio: Ratio,
-        /// The target.
         target: Ratio,
     },
-    /// Other nodes are hot, and replacements should land on cooler nodes than this one.
     #[error("other nodes are hot, and {resource} {ratio} is above {limit}")]
     Warm {
         /// The resource that is nearest to its target.
         resource: String,
-        /// The ratio.
         ratio: Ratio,
         /// The share of the target above which a node has the taint.
         limit: Ratio,
     },
-    /// The node was hot and is not far enough below its targets yet.
     #[error("the node was hot, and {resource} {ratio} is still above {cool}")]
     Cooling {
         /// The resource that is nearest to its target.
         resource: String,
-        /// The ratio.
         ratio: Ratio,
         /// The node has cooled at or below this ratio.
         cool: Ratio,
@@ -136,16 +130,12 @@ pub enum SteerReason {
     /// yet.
     #[error("a replacement that should land elsewhere has no node yet")]
     Unlanded,
-    /// The node is to be emptied.
     #[error("the node is to be emptied: new pods should land elsewhere")]
     Emptying,
-    /// The node is empty and should stay empty.
     #[error("the node is empty and should stay empty until it is removed")]
     Empty,
-    /// The node has no room by usage for a pod that has to move, but room by requests.
     #[error("the pods that have to move fit by requests, but their usage does not")]
     Full,
-    /// As many nodes have the taint as the policy allows in the cluster or in a pool.
     #[error("{most} of {of} nodes have the taint already, the most that steering.maxNodes allows")]
     Enough {
         /// The most nodes with the taint.
@@ -153,31 +143,23 @@ pub enum SteerReason {
         /// The nodes of the cluster or of the pool.
         of: u32,
     },
-    /// The node has cooled.
     #[error("the node has cooled")]
     Cooled,
-    /// The node is no longer to be emptied, or needs no taint for it.
     #[error("the node is no longer to be emptied, or takes no new pods anyway")]
     NotEmptied,
-    /// The pods of this hot node find no better place.
     #[error("pods of the hot node {0} find no better place")]
     Needed(String),
-    /// The node has room for a pod that has to move, or no pod has to move.
     #[error("the node has room for pods that have to move, or no pod has to move any more")]
     NotFull,
     /// A strategy does not know enough about the node; holds its verdict.
     #[error("no taint without reliable data: {0}")]
     Unsure(String),
-    /// No eviction is considered.
     #[error("no taint while nothing is evicted: {0}")]
     Halted(Box<Halt>),
-    /// The API server does not let evenkeel change taints.
     #[error("evenkeel has no permission to change the taints of nodes")]
     NotPermitted,
-    /// The policy does not ask for steering.
     #[error("the policy does not ask for steering")]
     NotAsked,
-    /// evenkeel exits and would not remove the taint later.
     #[error("evenkeel exits and removes its taints")]
     Ending,
 }
@@ -256,20 +238,17 @@ crate::object!(Steer, |steer| {
 
 /// The outcome of changing a taint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum SteerOutcome {
-    /// The node has the desired taints now.
     #[error("done")]
     Done,
-    /// The node had the desired taints already, or no longer exists.
     #[error("no change needed")]
     Unneeded,
     /// HTTP 403 or 422: a role or an admission policy forbids the change.
     #[error("not allowed: {0}")]
     Forbidden(String),
-    /// The API server returned another error, or every attempt conflicted with another writer.
     #[error("failed: {0}")]
     Failed(String),
-    /// No response arrived, so the node may or may not have changed.
     #[error("no response: {0}")]
     Unanswered(String),
 }

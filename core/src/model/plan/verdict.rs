@@ -28,8 +28,8 @@ pub struct Verdict {
 /// The class of a node for a strategy. It decides whether the node gives pods, takes pods or
 /// neither.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Class {
-    /// Above a target: pods should leave.
     #[error(
         "hot: {resource} {ratio}{} is above the target {target}{}",
         foreseen(.expected.as_ref(), *.ratio, *.target),
@@ -38,16 +38,13 @@ pub enum Class {
     Hot {
         /// The resource that exceeds its target most.
         resource: String,
-        /// The ratio.
         ratio: Ratio,
-        /// The target.
         target: Ratio,
         /// The ratio now, if `ratio` is an expectation.
         expected: Option<Expected>,
         /// The fewest evictions that bring it below its targets; `None` if none are made for it.
         needed: Option<usize>,
     },
-    /// Above a target, but not for long enough.
     #[error(
         "warming: {resource} {ratio} has been above the target {target} for {}, and the node counts as hot after {}",
         duration(*.since),
@@ -56,55 +53,39 @@ pub enum Class {
     Warming {
         /// The resource that exceeds its target most.
         resource: String,
-        /// The ratio.
         ratio: Ratio,
-        /// The target.
         target: Ratio,
         /// Time for which it has been above the target.
         since: SignedDuration,
         /// Time after which it counts as hot.
         sustained_for: SignedDuration,
     },
-    /// At or below every threshold: may take pods.
     #[error("at or below every threshold: may take pods")]
     Cold,
-    /// At or below every threshold, but a cordon or condition keeps new pods away.
     #[error("at or below every threshold, but {0}: takes no pods")]
     ColdClosed(NodeClosure),
-    /// Between threshold and target.
     #[error("between threshold and target: nothing to do")]
     Even,
-    /// At or below every threshold: to be emptied.
     #[error("at or below every threshold: to be emptied")]
     Underused,
-    /// Above a threshold: stays and may take pods.
     #[error("above a threshold: stays and may take pods")]
     InUse,
-    /// Above a threshold, but a cordon or condition keeps new pods away.
     #[error("above a threshold: stays, but {0}: takes no pods")]
     InUseClosed(NodeClosure),
-    /// Above a threshold, but an autoscaler is about to remove it.
     #[error("above a threshold, but an autoscaler removes it: takes no pods")]
     Leaving,
-    /// Its usage is unknown: neither source nor destination.
     #[error("left alone: {0}")]
     Unknown(Unmeasured),
-    /// An object on it could not be read: neither source nor destination.
     #[error("left alone: {0}")]
     Unreadable(String),
-    /// It is not Ready: neither source nor destination.
     #[error("left alone: not ready")]
     NotReady,
-    /// It is being deleted, and its pods are drained: neither source nor destination.
     #[error("left alone: being deleted")]
     Deleting,
-    /// It reports no allocatable amount of this resource, which every node has.
     #[error("left alone: it reports no allocatable {0}")]
     NoAllocatable(String),
-    /// It has none of these resources, which the strategy weighs.
     #[error("left alone: it has no {}", .0.join(" and no "))]
     Lacks(Vec<String>),
-    /// Neither the policy nor a pool selects it.
     #[error("left alone: not selected by the policy")]
     NotSelected,
 }
@@ -177,11 +158,10 @@ pub struct Note {
 
 /// The reason why a strategy does nothing in a pool of nodes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Idle {
-    /// No node is above a target, apart from nodes that are left alone.
     #[error("no node that takes part is above its target")]
     NothingHot,
-    /// This many nodes are above a target, but none for long enough.
     #[error("{}, but not for long enough yet", above(*.0))]
     NotForLong(usize),
     /// This many nodes are hot, but no node is below its thresholds.
@@ -201,7 +181,6 @@ pub enum Idle {
     /// No node is below its thresholds, so there is no node to empty.
     #[error("no node is below its thresholds, so none is emptied")]
     NothingUnderused,
-    /// No node can be emptied, or only later.
     #[error(
         "no node can be emptied now; nodes in use: {in_use}, {} by {resource} {}",
         if in_use <= needed { "all needed".to_owned() } else { format!("at least {needed} needed") },
@@ -228,10 +207,8 @@ pub enum Idle {
         /// Their kind: `underused nodes` or `selected pods`.
         of: &'static str,
     },
-    /// No other node can take pods.
     #[error("no other node can take pods: each is below its thresholds or cordoned")]
     NoDestination,
-    /// The usage source does not measure this resource, which has a threshold.
     #[error("the usage source measures cpu and memory, but not {0}")]
     Unmeasurable(String),
 }
@@ -291,17 +268,14 @@ crate::object!(Note, |note| {
 
 /// The reason why the cycle considers no pod. Serialises as its sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Halt {
-    /// A person has stopped all evictions.
     #[error("{}", .0.sentence())]
     Paused(Pause),
-    /// A guard of the policy stops all evictions.
     #[error("{0}")]
     Guarded(Box<GuardStop>),
-    /// Fewer than two nodes are Ready and selected.
     #[error("ready and selected nodes: {0}; moving a pod requires two")]
     FewNodes(usize),
-    /// Too many nodes are not Ready.
     #[error("{not_ready} of {of} nodes are not ready; safety.maxNotReady allows {most}")]
     NotReady {
         /// Nodes that are not Ready.
@@ -311,7 +285,6 @@ pub enum Halt {
         /// The share that the policy allows.
         most: Ratio,
     },
-    /// Too many pods are pending.
     #[error("{pending} of {of} pods are pending; safety.maxPending allows {most}")]
     Pending {
         /// Pods that wait for a node.

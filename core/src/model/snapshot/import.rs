@@ -184,7 +184,6 @@ fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
     })
 }
 
-/// Returns the controller of an object.
 fn controller(meta: &ApiMetadata) -> Option<Owner> {
     owners_of(meta).into_iter().find(|owner| owner.controller)
 }

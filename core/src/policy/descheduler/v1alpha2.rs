@@ -182,7 +182,6 @@ fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[MetricsSource
     strategies::rule(plugin, Basis::Requests, f)
 }
 
-/// The plugin of this name.
 fn known(spot: Spot<'_, '_>) -> Option<KnownPlugin> {
     let names: Vec<&'static str> =
         std::iter::once(EVICTOR).chain(Plugin::ALL.map(Plugin::name)).collect();

@@ -83,7 +83,6 @@ impl Fields<'_, '_> {
         self.entry(name).is_some_and(|e| e.value.value == Value::List(Vec::new()))
     }
 
-    /// Whether a field is a list with items.
     pub(crate) fn has_items(&self, name: &str) -> bool {
         let entry = self.entry(name);
         entry.is_some_and(|e| matches!(&e.value.value, Value::List(items) if !items.is_empty()))
@@ -99,7 +98,6 @@ impl Fields<'_, '_> {
         self.report.problems.len() == self.before
     }
 
-    /// Reports a problem with a field, as a sentence.
     pub(crate) fn complain(&mut self, code: Code, name: &str, sentence: impl Display) {
         self.complain_at(code, &self.place_of(name), sentence);
     }

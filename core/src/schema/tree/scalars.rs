@@ -5,7 +5,6 @@ use granit_parser::ScalarStyle;
 use super::{Value, YamlNode};
 use crate::schema::problem::Position;
 
-/// The value of a scalar.
 pub(super) fn node_of(text: String, style: ScalarStyle, at: Position) -> YamlNode {
     if style != ScalarStyle::Plain {
         return YamlNode { at, value: Value::Text(text), plain: None };

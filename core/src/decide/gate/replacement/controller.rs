@@ -97,7 +97,6 @@ pub(super) fn ordinal(pod: &Pod, set: &str) -> Option<u32> {
     pod.name.strip_prefix(set)?.strip_prefix('-')?.parse().ok()
 }
 
-/// The kind and name of a controller.
 pub(super) fn named(controller: &Owner) -> String {
     format!("{} {}", controller.kind, controller.name)
 }

@@ -178,7 +178,6 @@ impl Average {
         }
     }
 
-    /// Compares a domain to the average.
     fn compare(&self, domain: &Domain) -> std::cmp::Ordering {
         (count(&domain.pods) * self.domains).cmp(&self.pods)
     }

@@ -128,7 +128,6 @@ pub(in crate::decide::strategy) fn collect(
     namespaces.flat_map(|pods| in_namespace(draft, &kept, pods)).collect()
 }
 
-/// The constraints of the pods of one namespace.
 fn in_namespace(
     draft: &Draft<'_>,
     kept: impl Fn(&Pod, &Spread) -> bool,

@@ -9,21 +9,19 @@ use super::no_gain::{BrokenPreference, NoGain};
 
 /// The reason why the replacement must not land on a node on which it could.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum BadLanding {
-    /// The scheduler would or could put the replacement back on the same node.
     #[error(
         "its replacement {} return to {node}: {cause}",
         if *.chance < Ratio::ONE { "could" } else { "would" }
     )]
     WouldReturn {
-        /// The node.
         node: String,
         /// The probability.
         chance: Ratio,
         /// The reason why the scheduler prefers the node.
         cause: PlacementCause,
     },
-    /// The scheduler could put the replacement on a node that would then exceed its target.
     #[error(
         "its replacement could land on {node}, where {resource} {} would reach {ratio}{}, above the {} of {target}",
         basis.weighed(),
@@ -31,7 +29,6 @@ pub enum BadLanding {
         limit_name(*.while_emptying)
     )]
     WouldBeHot {
-        /// The node.
         node: String,
         /// The resource that would exceed its target.
         resource: String,
@@ -46,63 +43,44 @@ pub enum BadLanding {
         /// Whether the node would exceed its target in an hour of the next day, and not at once.
         within_a_day: bool,
     },
-    /// The scheduler could put the replacement on a node with unknown usage.
     #[error("its replacement could land on {0}, whose usage is unknown")]
     WouldBeUnknown(String),
-    /// The scheduler could put the replacement on a node where the move improves nothing.
     #[error("its replacement could land on {node}, {}", why.at(node))]
     WouldNotHelp {
-        /// The node.
         node: String,
         /// Why the move improves nothing there.
         why: NoGain,
     },
-    /// The scheduler could put the replacement on a node where another preference of the pod would
-    /// be violated more than now.
     #[error(
         "its replacement could land on {0}, where the move would break another preference: {1}"
     )]
     WouldTrade(String, BrokenPreference),
-    /// The scheduler could put the replacement on a node with an object that cannot be read, so
-    /// that the forecast may be wrong there.
     #[error("its replacement could land on {0}, which is left alone: {1}")]
     WouldBeUnreadable(String, String),
-    /// The scheduler could put the replacement on a node that takes no new pods.
     #[error("its replacement could land on {0}, which is {1}")]
     WouldBeClosed(String, NodeClosure),
-    /// The scheduler could put the replacement on a node whose kubelet would not run it, for a
-    /// reason that the scheduler does not look at.
     #[error("its replacement could land on {0}, which cannot run it: {1}")]
     WouldBeRefused(String, KubeletRefusal),
     /// The scheduler, which does not look for the CSI drivers of volumes, could put the replacement
     /// on a node without this one.
     #[error("its replacement could land on {0}, which lacks the CSI driver {1} of its volume")]
     WouldLackDriver(String, String),
-    /// The scheduler could put the replacement on a node from which a taint would remove it again,
-    /// without regard to budgets.
     #[error("its replacement could land on {0}, which it would soon leave: {1}")]
     WouldBeRemoved(String, Removal),
-    /// The scheduler could put the replacement on a node that the policy excludes as a destination.
     #[error("its replacement could land on {0}, which the policy excludes as a destination")]
     WouldBeExcluded(String),
-    /// The replacement could take the place of that of a pod that was to leave before.
     #[error("its replacement could take the place on {node} of that of {pod}, which comes later")]
     WouldDisplace {
-        /// The node.
         node: String,
         /// The pod whose replacement is created only after it has ended.
         pod: String,
     },
-    /// An earlier replacement or a waiting pod, which may land on several nodes, could take the
-    /// only place.
     #[error("{first} could land on {node}, and no node could then take its own replacement")]
     CouldBeDisplaced {
-        /// The node.
         node: String,
         /// The earlier replacement, or the waiting pod.
         first: String,
     },
-    /// Its eviction is approved, but with other nodes for its replacement.
     #[error("its replacement would land on {0}, which is none of the nodes that were approved")]
     LandsElsewhere(String),
 }
@@ -297,23 +275,18 @@ pub const fn limit_name(while_emptying: bool) -> &'static str {
 
 /// The reason why the scheduler prefers, or may choose, a node for a replacement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum PlacementCause {
-    /// Another node has the same score, and the scheduler chooses among ties at random.
     #[error("the scheduler scores the free nodes no higher")]
     Tie,
-    /// No other node can run the pod.
     #[error("no other node can run it")]
     OnlyNode,
-    /// Another node has a higher score, but the scheduler scores only some of many nodes.
     #[error("the scheduler does not score every node, and may pass over those that it prefers")]
     Sampled,
-    /// Another node has a higher score as long as the pod terminates, but not once it has ended.
     #[error("once the pod has ended, the scheduler scores the free nodes no higher")]
     Ended,
-    /// The scores of the pod's scheduler are unknown, so any feasible node may win.
     #[error("it has its own scheduler, whose preferences are unknown")]
     Unscored,
-    /// This plugin scores the node higher.
     #[error("{}", score(*.0))]
     Score(ScorePlugin),
     /// The topology spread constraints of the scheduler's configuration, because the pod has none.

@@ -2,8 +2,8 @@
 
 /// The reason why the workload or a PodDisruptionBudget cannot spare the pod.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Disruption {
-    /// The pod's workload has fewer replicas than the policy requires.
     #[error("its workload has {have} of the {least} replicas that the policy requires")]
     TooFewReplicas {
         /// Replicas that the workload has.
@@ -11,7 +11,6 @@ pub enum Disruption {
         /// Replicas that the policy requires.
         least: u32,
     },
-    /// Too few replicas of the workload would stay Ready.
     #[error("{left} other replicas would be Ready, and at least {least} must be")]
     LastReady {
         /// Ready replicas that would be left.
@@ -21,7 +20,6 @@ pub enum Disruption {
         /// Evictions of other replicas in this plan; with zero, too few were Ready to begin with.
         planned: u32,
     },
-    /// The pod's PodDisruptionBudget allows no further disruption.
     #[error("PodDisruptionBudget {name} {cause}")]
     Budget {
         /// The name of the budget.
@@ -29,15 +27,12 @@ pub enum Disruption {
         /// Why it allows none.
         cause: BudgetCause,
     },
-    /// Several PodDisruptionBudgets cover the pod, so the API server would reject its eviction.
     #[error(
         "several PodDisruptionBudgets cover it ({0}), so the API server would reject its eviction"
     )]
     SeveralBudgets(String),
-    /// The disruption controller has not processed the latest change of the PodDisruptionBudget.
     #[error("PodDisruptionBudget {0} has changed, and its status is not up to date yet")]
     StaleBudget(String),
-    /// A PodDisruptionBudget of the namespace cannot be read, so it may cover the pod.
     #[error("PodDisruptionBudget {0} of its namespace cannot be read and may cover it")]
     UnreadableBudget(String),
 }
@@ -90,14 +85,12 @@ const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evi
 
 /// Why a PodDisruptionBudget allows no disruption. The text follows the name of the budget.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum BudgetCause {
-    /// This many disruptions of the plan use it up.
     #[error("allows no disruption beyond the {0} planned")]
     Planned(u32),
-    /// Too few of its pods are healthy.
     #[error("allows no disruption now")]
     Unhealthy,
-    /// It covers no more pods than it requires.
     #[error("allows no disruption, because it needs {}", needs(*.desired, *.covered))]
     NeedsAll {
         /// The healthy pods that it requires.
@@ -105,7 +98,6 @@ pub enum BudgetCause {
         /// The pods that it covers.
         covered: u32,
     },
-    /// This field of its spec forbids every disruption, however many replicas there are.
     #[error("never allows a disruption: {0}")]
     Forbids(String),
     /// The disruption controller cannot count its pods; holds the message of its condition.

@@ -5,41 +5,31 @@ use std::fmt;
 /// Why a strategy does not want a replacement on a node. The text follows the name
 /// of the node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum NoGain {
     /// The policy's `nodeSelector` does not select the node.
     #[error("is not selected by the policy")]
     NotSelected,
-    /// No pool of the strategy selects the node.
     #[error("is in no pool")]
     NoPool,
-    /// The node is in this pool, and the pod's node is in another.
     #[error("is in another pool, {0}")]
     OtherPool(String),
-    /// The node has none of the resources that the strategy weighs.
     #[error("has none of the resources that the strategy weighs")]
     Lacks,
-    /// The node was hot itself when the strategy began.
     #[error("is hot itself")]
     Hot,
-    /// The move should open room for a pod of a hot node, and does so only if it lands elsewhere.
     #[error("is a node where the move may open no room")]
     NotOpening,
-    /// The node is emptied or removed, or is empty and should stay so.
     #[error("is to be emptied or to stay empty itself")]
     Leaving,
-    /// The pod's preferred node affinity gives the node no higher weight than its own.
     #[error("is no better by its preferred node affinity")]
     NodeAffinity,
-    /// The node violates preferred anti-affinity with no smaller weight than the pod's own.
     #[error("is no better by preferred anti-affinity")]
     AntiAffinity,
-    /// The node has no fewer PreferNoSchedule taints that the pod does not tolerate.
     #[error("has no fewer PreferNoSchedule taints that the pod does not tolerate")]
     Taint,
-    /// The node has its share of the pod's replicas already.
     #[error("has its share of the replicas already")]
     FullShare,
-    /// The node is not in a domain of this topology key that should get a pod.
     #[error("is in no {0} that should get one of these pods")]
     Spread(String),
 }

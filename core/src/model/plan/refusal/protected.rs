@@ -4,40 +4,30 @@ use crate::model::snapshot::facts::NotSafeToEvict;
 
 /// A property of the pod, or a rule of the policy, that protects it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Protected {
-    /// The pod mirrors a static pod in the API server.
     #[error("mirror pod: the kubelet would recreate it")]
     Mirror,
-    /// The kubelet runs the pod from a manifest on its node.
     #[error("static pod: the kubelet would recreate it")]
     Static,
-    /// A DaemonSet owns the pod and would recreate it on the same node.
     #[error("its DaemonSet would recreate it on the same node")]
     DaemonSet,
-    /// The pod has a priority that Kubernetes reserves for system components.
     #[error("its priority is system-critical")]
     SystemCritical,
-    /// The pod's priority is not below the threshold of the policy.
     #[error("its priority {priority} is not below the threshold {threshold}")]
     Priority {
-        /// The priority of the pod.
         priority: i32,
         /// The threshold of the policy.
         threshold: i32,
     },
-    /// The policy names a PriorityClass that the cluster does not have.
     #[error("the policy names PriorityClass {0}, which does not exist in the cluster")]
     UnknownPriorityClass(String),
-    /// The pod has only the name of a PriorityClass, whose value is unknown.
     #[error("its priority is unknown: it has none, and neither has its PriorityClass {0}")]
     UnknownPriority(String),
-    /// The pod uses this persistent volume claim, which the policy protects.
     #[error("it uses PersistentVolumeClaim {0}")]
     PersistentVolume(String),
-    /// The pod uses dynamic resource claims.
     #[error("it uses dynamic resource claims")]
     ResourceClaims,
-    /// No PodDisruptionBudget covers the pod, and the policy requires one.
     #[error("no PodDisruptionBudget covers it")]
     NoBudget,
     /// The annotation `descheduler.alpha.kubernetes.io/evict` of the pod is `false`, `no` or `0`.
@@ -47,7 +37,6 @@ pub enum Protected {
     /// pod.
     #[error("its annotation prefer-no-eviction asks not to evict it")]
     PreferNoEviction,
-    /// The pod belongs to this group of pods that start and stop together.
     #[error("it belongs to {0}, whose other pods would stop or wait without it")]
     Gang(String),
     /// The annotation `karpenter.sh/do-not-disrupt` protects the pod.
@@ -56,10 +45,8 @@ pub enum Protected {
     /// The annotation `cluster-autoscaler.kubernetes.io/safe-to-evict` protects the pod.
     #[error("its annotation cluster-autoscaler.kubernetes.io/safe-to-evict is {}", .0.value())]
     NotSafeToEvict(NotSafeToEvict),
-    /// The policy allows no evictions in the pod's namespace.
     #[error("the policy does not allow evictions in namespace {0}")]
     Namespace(String),
-    /// The pod's labels do not match the selector of the policy.
     #[error("its labels do not match the policy's podSelector")]
     PodSelector,
 }

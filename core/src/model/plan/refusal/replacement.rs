@@ -9,49 +9,38 @@ use super::start_flaw::StartFlaw;
 
 /// The reason why the pod would have no replacement, or none that could start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Replacement {
-    /// The pod has no controller that would recreate it.
     #[error("no controller would recreate it")]
     Bare,
-    /// The controller of the pod does not exist or cannot be read.
     #[error("its {0} does not exist or cannot be read, so whether it is replaced is unknown")]
     UnknownOwner(String),
-    /// The controller of the pod creates no replacement.
     #[error("its {owner} creates no replacement: {cause}")]
     NoReplacement {
         /// The kind and name of the controller.
         owner: String,
-        /// The reason.
         cause: NoReplacementCause,
     },
-    /// The namespace of the pod is being deleted, and the API server refuses new objects in it.
     #[error("its namespace {0} is being deleted, so the API server would refuse its eviction")]
     NamespaceDeleted(String),
-    /// The pod does work that ends, and its controller may not start it again.
     #[error("it runs to completion, and its {0} may lose its work or fail without it")]
     RunsToCompletion(String),
-    /// The eviction would fail the pod's Job.
     #[error("its eviction would fail its {job}: {cause}")]
     JobWouldFail {
         /// The kind and name of the Job.
         job: String,
-        /// The reason.
         cause: JobFailureCause,
     },
-    /// The pod template of the controller names a node.
     #[error("the template of its {owner} names node {node}, so its replacement returns to it")]
     NamesNode {
         /// The kind and name of the controller.
         owner: String,
-        /// The node.
         node: String,
     },
-    /// The pod template of the controller has scheduling gates.
     #[error(
         "the template of its {0} has scheduling gates, so its replacement waits until they are removed"
     )]
     Gated(String),
-    /// The StatefulSet of the pod would replace it by one of another revision.
     #[error("its {owner} would replace it by revision {revision}, which is not its own")]
     OtherRevision {
         /// The kind and name of the controller.
@@ -59,20 +48,12 @@ pub enum Replacement {
         /// The revision of the replacement.
         revision: String,
     },
-    /// The StatefulSet of the pod creates pods one after the other and waits for another one.
     #[error("its StatefulSet starts pods in order, and {pod} {cause}")]
-    WaitsInOrder {
-        /// The other pod.
-        pod: String,
-        /// The reason.
-        cause: OrderCause,
-    },
-    /// Another pod of the same controller does not start.
+    WaitsInOrder { pod: String, cause: OrderCause },
     #[error("new pods of its {owner} do not start: {pod} {flaw}")]
     DoesNotStart {
         /// The kind and name of the controller.
         owner: String,
-        /// The other pod.
         pod: String,
         /// The reason why it does not start.
         flaw: StartFlaw,
@@ -80,41 +61,23 @@ pub enum Replacement {
     /// The API server refuses new pods with this PriorityClass, because it does not exist.
     #[error("its PriorityClass {0} does not exist, so the API server would refuse its replacement")]
     MissingPriorityClass(String),
-    /// The pod would lose the data in its emptyDir or hostPath volumes.
     #[error("its emptyDir or hostPath data would be lost")]
     LocalStorage,
-    /// The replacement of the pod needs a new volume for this claim, at a place that cannot be
-    /// foreseen.
     #[error("its replacement needs a new volume for claim {0}, which may be provisioned anywhere")]
     NewVolume(String),
-    /// The replacement of the pod could not start with this claim.
     #[error("its PersistentVolumeClaim {claim} {flaw}, so its replacement could not start")]
-    Claim {
-        /// The name of the claim.
-        claim: String,
-        /// The reason.
-        flaw: ClaimFlaw,
-    },
-    /// Another pod uses a volume that only one node can use at a time, or waits for it.
+    Claim { claim: String, flaw: ClaimFlaw },
     #[error(
         "its PersistentVolumeClaim {claim} can be used on one node at a time, and {pod} uses it too"
     )]
-    SharedVolume {
-        /// The name of the claim.
-        claim: String,
-        /// The other pod.
-        pod: String,
-    },
-    /// The place of the replacement depends on objects that are not known.
+    SharedVolume { claim: String, pod: String },
     #[error("the decision depends on {0}")]
     Unknown(UnknownObjects),
-    /// No other node that may run the pod has room for it.
     #[error("no other node can take it: {0}")]
     NoRoom(MisfitCounts),
     /// No node has room for the replacement, and the scheduler could remove another pod for it.
     #[error("its replacement fits on no node and could remove {pod} of lower priority from {node}")]
     WouldPreempt {
-        /// The node.
         node: String,
         /// The pod that could be removed.
         pod: String,
@@ -179,35 +142,26 @@ const PREEMPTION: &str =
 /// The reason why a replacement could not start with a PersistentVolumeClaim. The sentence follows
 /// the name of the claim.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum ClaimFlaw {
-    /// The claim does not exist.
     #[error("does not exist")]
     Missing,
-    /// The claim could not be read.
     #[error("cannot be read")]
     Unreadable,
-    /// The claim has a deletionTimestamp.
     #[error("is being deleted")]
     Deleting,
-    /// The volume of the claim is gone.
     #[error("has lost its volume")]
     Lost,
-    /// The claim is not bound, and its class does not wait for a pod.
     #[error("is not bound, and does not wait for a pod to be bound")]
     Unbound,
-    /// The claim is not bound, and its class does not exist.
     #[error("names StorageClass {0}, which does not exist")]
     NoClass(String),
-    /// The claim names no class, and no class is the default one.
     #[error("names no StorageClass, and none is the default")]
     NoDefaultClass,
-    /// The claim is bound to a volume that does not exist.
     #[error("is bound to PersistentVolume {0}, which does not exist")]
     NoVolume(String),
-    /// The volume belongs to another claim.
     #[error("is bound to PersistentVolume {0}, which belongs to another claim")]
     VolumeOfOther(String),
-    /// The volume has a deletionTimestamp.
     #[error("is bound to PersistentVolume {0}, which is being deleted")]
     VolumeDeleting(String),
     /// The volume has the phase `Failed`.
@@ -247,17 +201,14 @@ impl ClaimFlaw {
 
 /// Why a controller creates no replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum NoReplacementCause {
-    /// It is being deleted.
     #[error("it is being deleted")]
     Deleting,
-    /// It says that it cannot create pods.
     #[error("its condition ReplicaFailure says that it cannot create pods")]
     Failing,
-    /// Other workloads say that the namespace takes no new pods.
     #[error("the condition ReplicaFailure of others says that its namespace takes no new pods")]
     OthersFail,
-    /// It has as many pods as it wants without this one.
     #[error("it wants {wanted} and has {have}")]
     Enough {
         /// The pods that it wants.
@@ -265,7 +216,6 @@ pub enum NoReplacementCause {
         /// The pods that it has.
         have: u32,
     },
-    /// It is a StatefulSet whose ordinals do not include that of the pod.
     #[error("it wants only the ordinals {first} to {last}")]
     Ordinal {
         /// The first ordinal.
@@ -335,8 +285,8 @@ pub enum OrderCause {
 
 /// Why a Job would fail by an eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum JobFailureCause {
-    /// One more failed pod is too many.
     #[error("its backoffLimit is {limit}, and {failed} of its pods {}", failed_or_leave(*.failed))]
     BackoffLimit {
         /// The pods that have failed or are going to.
@@ -344,7 +294,6 @@ pub enum JobFailureCause {
         /// The `backoffLimit`.
         limit: u32,
     },
-    /// The index of the pod would fail.
     #[error("the limit for each index is {limit}, and its index has failed {}", times(*.failed))]
     IndexLimit {
         /// How often the index has failed; `None` if that is unknown.
@@ -355,7 +304,6 @@ pub enum JobFailureCause {
     /// A rule of the `podFailurePolicy` says so.
     #[error("a rule of its podFailurePolicy fails it")]
     FailurePolicy,
-    /// The work of the pod, begun again, would not end before the deadline.
     #[error("its deadline is in {}, and the pod has worked for {}", duration(*.left), duration(*.done))]
     Deadline {
         /// The time until the deadline.
@@ -363,7 +311,6 @@ pub enum JobFailureCause {
         /// The time for which the pod has run.
         done: SignedDuration,
     },
-    /// Another controller manages the Job.
     #[error("another controller manages it (managedBy), whose rules are unknown")]
     Foreign,
 }

@@ -14,45 +14,35 @@ use super::Reach;
 /// Something besides the pod that stops its eviction: its node, another pod, a person, a guard or
 /// the ledger.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Stop {
-    /// The data about the pod's node may be wrong.
     #[error("its node is left alone: {0}")]
     Unreadable(String),
-    /// The usage of the pod is unknown.
     #[error("its usage is unknown: {0}")]
     Unmeasured(Unmeasured),
-    /// A person has stopped the evictions of its namespace.
     #[error("{}", .0.sentence())]
     Paused(Pause),
-    /// A guard of the policy stops its evictions, or those in its namespace.
     #[error("{0}")]
     Guarded(Box<GuardStop>),
-    /// The eviction of another pod of its workload was rejected.
     #[error("an eviction in its workload was rejected, so its pods are tried one at a time")]
     WorkloadRejected,
-    /// The ledger has reached this many kB and has no room for another eviction.
     #[error("the ledger is full at {0} kB")]
     LedgerFull(usize),
-    /// The move could save the node less time above its target than the replacement takes to start.
     #[error(
         "its move could save {node} {above} above the target in the next hour, and its replacement takes about {} to be Ready",
         duration(*.start)
     )]
     NotWorthIt {
-        /// The node of the pod.
         node: String,
         /// The time that the node is expected to be above its target in the next hour.
         above: NodeMinutes,
         /// The time until the replacement is Ready, by earlier ones of the workload.
         start: SignedDuration,
     },
-    /// A person has approved other evictions, which go first.
     #[error("a person has approved other evictions, and its own is not one of them")]
     NotApproved,
-    /// No autoscaler could remove the pod's node after it was emptied.
     #[error("emptying its node would gain nothing, because no autoscaler may remove it: {0}")]
     Unremovable(String),
-    /// The pod's node is emptied completely or not at all, and this other pod has to stay.
     #[error("its node is emptied completely or not at all, and {0} has to stay")]
     NotAlone(String),
 }

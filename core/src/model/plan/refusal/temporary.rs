@@ -10,47 +10,37 @@ use super::protected::DO_NOT_DISRUPT;
 
 /// A limit of the moment. The pod can probably move in a later cycle.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Temporary {
-    /// The pod is being deleted.
     #[error("it is already terminating")]
     Terminating,
-    /// Its eviction has been requested already.
     #[error("its eviction is under way")]
     UnderWay,
     /// The annotation `karpenter.sh/do-not-disrupt` protects the pod for this long.
     #[error("its annotation karpenter.sh/do-not-disrupt protects it for another {}", duration(*.0))]
     DoNotDisrupt(SignedDuration),
-    /// The pod is younger than the minimum age of the policy.
     #[error("it is {} old, and the minimum age is {}", duration(*.age), duration(*.least))]
     Young {
-        /// The age of the pod.
         age: SignedDuration,
         /// The minimum age.
         least: SignedDuration,
     },
-    /// The policy forbids evictions now, for this long.
     #[error("the windows of the policy forbid evictions for another {}", duration(*.0))]
     OutsideWindow(SignedDuration),
-    /// A person has to approve its eviction first.
     #[error("a person has to approve its eviction")]
     NeedsApproval {
         /// Whether a person was asked about this pod; otherwise the automatic evictions of the
         /// cycle are used up.
         asked: bool,
     },
-    /// The limit of evictions per cycle is reached.
     #[error("the limit of {0} evictions per cycle is reached")]
     CycleLimit(u32),
-    /// The limit of evictions per node is reached.
     #[error("the limit of {0} evictions per node is reached")]
     NodeLimit(u32),
-    /// The limit of evictions per namespace is reached.
     #[error("the limit of {0} evictions per namespace is reached")]
     NamespaceLimit(u32),
-    /// The limit of evictions per minute is reached.
     #[error("the limit of {0} evictions per minute is reached")]
     RateLimit(u32),
-    /// As many pods of the workload are away as the policy allows.
     #[error(
         "{away} {} not Ready, being replaced or moved by this plan in its workload, and the limit is {most}",
         if *.away == 1 { "pod is" } else { "pods are" }
@@ -63,7 +53,6 @@ pub enum Temporary {
         /// The limit.
         most: u32,
     },
-    /// The first eviction of the pod's workload is a trial.
     #[error(
         "the first eviction of its workload is a trial; the next waits until the replacement has been Ready for {}",
         duration(*.watch)

@@ -59,7 +59,6 @@ fn by_workload(spec: &ApiPodSpec) -> Option<Gang> {
     named("PodGroup", Some(parts.join("/")))
 }
 
-/// The group that the first of these keys names.
 fn first(keys: &[(&str, &'static str)], value: impl Fn(&str) -> Option<String>) -> Option<Gang> {
     keys.iter().find_map(|(key, kind)| named(kind, value(key)))
 }

@@ -103,7 +103,6 @@ fn cpu_and_memory(total: &Amounts) -> NonZeroRequests {
     NonZeroRequests { cpu, memory }
 }
 
-/// Returns the amounts of cpu and memory.
 fn amounts_of(table: &Amounts) -> [Amount; 2] {
     ["cpu", "memory"].map(|name| table.get(name).copied().unwrap_or_default())
 }

@@ -128,7 +128,6 @@ fn attached_by(source: &ApiPersistentVolumeSource) -> Option<(String, String)> {
     disk.map(|(disk, driver)| (driver.to_owned(), disk.name.clone()))
 }
 
-/// Returns the name and facts of a volume attachment.
 pub(super) fn attachment(attachment: &ApiVolumeAttachment) -> Result<(String, Attachment), Wrong> {
     let spec = &attachment.spec;
     let facts = Attachment {
@@ -139,7 +138,6 @@ pub(super) fn attachment(attachment: &ApiVolumeAttachment) -> Result<(String, At
     Ok((name_of(&attachment.metadata)?, facts))
 }
 
-/// Returns the name and facts of a storage class.
 pub(super) fn class(class: &ApiStorageClass) -> Result<(String, StorageClass), Wrong> {
     let meta = &class.metadata;
     let is_default = DEFAULT_CLASS.iter().any(|name| annotation(meta, name) == Some("true"));
