@@ -386,14 +386,11 @@ fn commands(text: &str, start: &str) -> BTreeSet<String> {
 
 /// Without seeds, a fuzz target hardly gets past the first check of the format.
 #[test]
-fn every_fuzz_target_is_built_and_has_seeds() {
-    let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();
-    let targets = files_of("fuzz/fuzz_targets");
+fn every_fuzz_target_has_seeds() {
+    let targets = files_of("fuzz/src/bin");
     assert!(targets.len() > 5);
     for target in targets {
         let name = target.name.rsplit('/').next().unwrap();
-        let path = format!("path = \"fuzz_targets/{name}.rs\"");
-        assert!(manifest.contains(&path), "fuzz/Cargo.toml lacks {name}");
         let seeds = fs::read_dir(root().join("fuzz/corpus").join(name));
         let seeds = seeds.unwrap_or_else(|error| panic!("fuzz/corpus/{name}: {error}"));
         assert!(seeds.count() > 0, "fuzz/corpus/{name} is empty");
