@@ -60,8 +60,6 @@ fn on_trial(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     }
     let is_tried = || draft.count(|_, p| p.workload == pod.workload && !p.finished()) > 0;
     let earlier = world.ledger.result_within(&workload, watch, &world.policy.cooldown);
-    match earlier.or_else(|| is_tried().then_some(watch)) {
-        Some(within) => Err(Temporary::Trial { watch, within }.into()),
-        None => Ok(()),
-    }
+    let trial = earlier.or_else(|| is_tried().then_some(watch));
+    trial.map_or(Ok(()), |within| Err(Temporary::Trial { watch, within }.into()))
 }

@@ -38,10 +38,8 @@ pub(super) fn admits(
     runs_its_system(pod, home, there)?;
     has_its_features(pod, home, there)?;
     has_its_images(pod, there)?;
-    match pod.workload.and_then(|workload| projection.refused_at(node, workload)) {
-        Some(reason) => Err(KubeletRefusal::RefusedAnother(reason.to_owned())),
-        None => Ok(()),
-    }
+    let refused = pod.workload.and_then(|workload| projection.refused_at(node, workload));
+    refused.map_or(Ok(()), |reason| Err(KubeletRefusal::RefusedAnother(reason.to_owned())))
 }
 
 /// Many pods do not name their operating system. Images are built for one, so a pod that is Ready
@@ -49,29 +47,23 @@ pub(super) fn admits(
 fn runs_its_system(pod: &Pod, home: Option<&Node>, node: &Node) -> Result<(), KubeletRefusal> {
     let shown = home.filter(|_| pod.ready && node.os.is_some()).and_then(|home| home.os.as_ref());
     let mut needed = pod.os.iter().chain(pod.labels.get(OS)).chain(shown);
-    match needed.find(|needs| node.os.as_ref() != Some(*needs)) {
-        Some(needs) => {
-            Err(KubeletRefusal::OtherSystem { needs: needs.clone(), runs: node.os.clone() })
-        }
-        None => Ok(()),
-    }
+    let other = needed.find(|needs| node.os.as_ref() != Some(*needs));
+    other.map_or(Ok(()), |needs| {
+        Err(KubeletRefusal::OtherSystem { needs: needs.clone(), runs: node.os.clone() })
+    })
 }
 
 fn has_its_features(pod: &Pod, home: Option<&Node>, node: &Node) -> Result<(), KubeletRefusal> {
     let at_home = |need: &&NodeFeature| home.is_some_and(|home| home.features.contains(need));
-    match pod.needs.iter().filter(at_home).find(|need| !node.features.contains(need)) {
-        Some(need) => Err(KubeletRefusal::LacksFeature(need.clone())),
-        None => Ok(()),
-    }
+    let lacks = pod.needs.iter().filter(at_home).find(|need| !node.features.contains(need));
+    lacks.map_or(Ok(()), |need| Err(KubeletRefusal::LacksFeature(need.clone())))
 }
 
 fn has_its_images(pod: &Pod, node: &Node) -> Result<(), KubeletRefusal> {
     let unpulled = pod.containers.iter().filter(|container| container.never_pulled);
     let mut unpulled = unpulled.map(|container| &container.image).chain(&pod.volumes.never_pulled);
-    match unpulled.find(|image| !lists(node, image)) {
-        Some(image) => Err(KubeletRefusal::LacksImage(image.clone())),
-        None => Ok(()),
-    }
+    let lacks = unpulled.find(|image| !lists(node, image));
+    lacks.map_or(Ok(()), |image| Err(KubeletRefusal::LacksImage(image.clone())))
 }
 
 /// A container runtime lists an image with its registry and its tag, which a pod may leave out.

@@ -201,19 +201,15 @@ fn check_closure(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Resul
 /// (`newCsiDriverClient` in kubernetes/pkg/volume/csi/csi_client.go), so the pod does not start.
 fn check_driver(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
     let snapshot = projection.world.snapshot;
-    match snapshot.missing_driver(snapshot.pod(pod), snapshot.node(node)) {
-        Some(driver) => Err(LandingFlaw::LacksDriver(node, driver.to_owned())),
-        None => Ok(()),
-    }
+    let missing = snapshot.missing_driver(snapshot.pod(pod), snapshot.node(node));
+    missing.map_or(Ok(()), |driver| Err(LandingFlaw::LacksDriver(node, driver.to_owned())))
 }
 
 /// Requires that no taint of the node removes the pod after a while.
 fn check_removal(projection: &Projection<'_>, pod: PodId, node: NodeId) -> Result<(), LandingFlaw> {
     let snapshot = projection.world.snapshot;
-    match scheduler::removal(snapshot.pod(pod), snapshot.node(node)) {
-        Some(by) => Err(LandingFlaw::Removed(node, by)),
-        None => Ok(()),
-    }
+    let removal = scheduler::removal(snapshot.pod(pod), snapshot.node(node));
+    removal.map_or(Ok(()), |by| Err(LandingFlaw::Removed(node, by)))
 }
 
 /// Applies the limits of the strategy. `requested` is the largest ratio so far.

@@ -8,17 +8,9 @@ use crate::model::plan::Replacement;
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    for name in &pod.volumes.claims {
-        if let Some(flaw) = claim_flaw(snapshot, pod, name) {
-            let claim = name.clone();
-            return Err(Replacement::Claim { claim, flaw });
-        }
-    }
-    for own in &pod.volumes.ephemeral {
-        if let Some(flaw) = template_flaw(snapshot, own) {
-            let claim = own.name.clone();
-            return Err(Replacement::Claim { claim, flaw });
-        }
-    }
-    Ok(())
+    let claims = pod.volumes.claims.iter().map(|name| (name, claim_flaw(snapshot, pod, name)));
+    let own = pod.volumes.ephemeral.iter();
+    let own = own.map(|template| (&template.name, template_flaw(snapshot, template)));
+    let mut flawed = claims.chain(own).filter_map(|(name, flaw)| Some((name.clone(), flaw?)));
+    flawed.next().map_or(Ok(()), |(claim, flaw)| Err(Replacement::Claim { claim, flaw }))
 }

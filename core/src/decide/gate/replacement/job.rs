@@ -29,10 +29,8 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     let Some(job) = facts.and_then(|facts| facts.job.as_deref()) else {
         return Err(Replacement::UnknownOwner(named(controller)));
     };
-    match failure(pod, job, draft) {
-        None => Ok(()),
-        Some(cause) => Err(Replacement::JobWouldFail { job: named(controller), cause }),
-    }
+    let failure = failure(pod, job, draft);
+    failure.map_or(Ok(()), |cause| Err(Replacement::JobWouldFail { job: named(controller), cause }))
 }
 
 /// Why the Job would fail; `None` if it survives.

@@ -8,13 +8,9 @@ use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Replacement;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
-    let protected = &candidate.rules(draft.world).protected;
     let snapshot = draft.world.snapshot;
     let new = snapshot.new_volumes(snapshot.pod(candidate.pod));
-    match new.iter().find(|volume| !volume.follows()) {
-        Some(volume) if protected.new_volumes => {
-            Err(Replacement::NewVolume(volume.claim.to_owned()))
-        }
-        Some(_) | None => Ok(()),
-    }
+    let is_protected = candidate.rules(draft.world).protected.new_volumes;
+    let unforeseen = new.iter().find(|volume| is_protected && !volume.follows());
+    unforeseen.map_or(Ok(()), |volume| Err(Replacement::NewVolume(volume.claim.to_owned())))
 }

@@ -22,10 +22,8 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     let Some(controller) = controller else {
         return Ok(());
     };
-    match waits_for(candidate.pod, controller, draft) {
-        None => Ok(()),
-        Some((pod, cause)) => Err(Replacement::WaitsInOrder { pod, cause }),
-    }
+    let waits = waits_for(candidate.pod, controller, draft);
+    waits.map_or(Ok(()), |(pod, cause)| Err(Replacement::WaitsInOrder { pod, cause }))
 }
 
 /// The pod that the StatefulSet waits for, or that would wait for this one. A StatefulSet that is

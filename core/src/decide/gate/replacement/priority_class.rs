@@ -8,10 +8,7 @@ use crate::model::plan::Replacement;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let snapshot = draft.world.snapshot;
-    match &snapshot.pod(candidate.pod).priority_class {
-        Some(class) if !snapshot.may_have_class(class) => {
-            Err(Replacement::MissingPriorityClass(class.clone()))
-        }
-        Some(_) | None => Ok(()),
-    }
+    let class = snapshot.pod(candidate.pod).priority_class.as_ref();
+    let missing = class.filter(|class| !snapshot.may_have_class(class));
+    missing.map_or(Ok(()), |class| Err(Replacement::MissingPriorityClass(class.clone())))
 }

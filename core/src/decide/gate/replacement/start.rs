@@ -43,14 +43,10 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     };
     let first = snapshot.siblings(pod).next();
     let failing = first.and_then(|(id, _)| draft.failing_start(id, || failing(pod, draft)));
-    match failing {
-        None => Ok(()),
-        Some((other, flaw)) => Err(Replacement::DoesNotStart {
-            owner: named(owner),
-            pod: snapshot.pod(other).name.clone(),
-            flaw,
-        }),
-    }
+    failing.map_or(Ok(()), |(other, flaw)| {
+        let pod = snapshot.pod(other).name.clone();
+        Err(Replacement::DoesNotStart { owner: named(owner), pod, flaw })
+    })
 }
 
 /// A pod of the same controller that does not start and is newer than those that serve, or that

@@ -23,13 +23,9 @@ use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::{Pod, PodId, ROLLOUT_REVISION, Snapshot};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
-    match unknown(candidate.pod, draft)
-        .into_iter()
-        .find(|objects| keeps(objects.kind, objects.lack))
-    {
-        Some(objects) => Err(Replacement::Unknown(objects)),
-        None => Ok(()),
-    }
+    let mut unknown = unknown(candidate.pod, draft).into_iter();
+    let keeping = unknown.find(|objects| keeps(objects.kind, objects.lack));
+    keeping.map_or(Ok(()), |objects| Err(Replacement::Unknown(objects)))
 }
 
 /// Returns the objects that are not known, with the number of pods whose replacements depend on
