@@ -16,12 +16,12 @@
 //!
 //! `mode: exact` selects the exact mode, and `scheduler: packs` a scheduler that packs. The result has the pods that move,
 //! with their possible nodes, those that stay, with the code, and the notes. A line `show text` before the policy replaces
-//! it by sentences, and `show nodes` by the classes of the nodes. `UPDATE_CASES=1 cargo test --test it cases` writes the
-//! results of today into the files.
+//! it by sentences, `show nodes` by the classes of the nodes, and `show steering` by the taints. `UPDATE_CASES=1 cargo test
+//! --test it cases` writes the results of today into the files.
 
 use std::path::Path;
 
-use evenkeel::model::plan::Plan;
+use evenkeel::model::plan::{Plan, Steer};
 use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
 
 use crate::it::support::{Cluster, nodes, parse};
@@ -88,6 +88,7 @@ fn result(usual: &str, template: &str, values: &[&str]) -> String {
     let plan = Cluster::parse(cluster).plan_by(policy_of(usual, policy));
     match show.or(show_by) {
         Some("nodes") => nodes(&plan),
+        Some("steering") => steering(&plan),
         Some("text") => sentences(&plan),
         _ => summary(&plan),
     }
@@ -158,6 +159,15 @@ fn sentences(plan: &Plan) -> String {
     }
     lines.extend(plan.notes.iter().map(|note| format!("{}: {}", note.pool, note.why)));
     or_nothing(&lines.join("\n"))
+}
+
+/// Returns what becomes of the steering taints.
+fn steering(plan: &Plan) -> String {
+    let line = |s: &Steer| match s.action.value() {
+        Some(value) => format!("{} {} {}: {}", s.node, s.action.code(), value.text(), s.why),
+        None => format!("{} {}: {}", s.node, s.action.code(), s.why),
+    };
+    or_nothing(&plan.steering.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 fn or_nothing(text: &str) -> String {

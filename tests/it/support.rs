@@ -4,6 +4,7 @@
 //! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned
 //! node n2 not-ready no-metrics no-scale-down
 //! node n3 closed=Deleting,DiskPressure os=windows images=web:1,log:2 features=user-namespaces,gvisor
+//! node n4 steer=hot
 //!   hot*3 cpu=100m memory=100Mi uses=1/200Mi   # three pods of Deployment and ReplicaSet hot
 //!   agent cpu=100m uses=100m daemon
 //! budget hot allows=1   # with `owner=VirtualMachineInstance` that of a virtual machine
@@ -197,8 +198,9 @@ impl Cluster {
         if let Some(gpus) = words.get("gpu") {
             allocatable.push(("nvidia.com/gpu".to_owned(), amount("nvidia.com/gpu", gpus)));
         }
-        let taints =
-            words.get("taint").into_iter().flat_map(|t| t.split(',')).map(pod_options::taint);
+        let steer = words.get("steer").map(|v| format!("evenkeel.io/steer={v}:PreferNoSchedule"));
+        let taints = words.get("taint").into_iter().flat_map(|t| t.split(','));
+        let taints = taints.chain(steer.as_deref()).map(pod_options::taint);
         self.objects.apply(Object::Node(NodeFacts {
             name: name.clone(),
             labels,
