@@ -125,3 +125,44 @@ fn every_page_of_docs_is_in_the_book() {
     let present: BTreeSet<String> = names.filter(|name| name != "SUMMARY.md").collect();
     assert_eq!(listed, present);
 }
+
+/// The text of every source file and every file of cases.
+fn all_tests() -> String {
+    let mut folders: Vec<PathBuf> = ["src", "core/src", "tests"].map(|f| root().join(f)).into();
+    let mut text = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let kind = path.extension().and_then(|kind| kind.to_str());
+            match kind {
+                _ if path.is_dir() => folders.push(path),
+                Some("rs" | "txt") => text += &read(&path),
+                _ => {}
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn the_evidence_of_a_decision_exists() {
+    let tests = all_tests();
+    let mut missing = Vec::new();
+    for page in pages_in("docs/decisions") {
+        let text = read(&page).split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_test = |code: &&str| {
+            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            code.matches('_').count() > 2 && code.chars().all(is_name)
+        };
+        let names = text.split('`').skip(1).step_by(2).filter(is_test);
+        let named = names.map(|name| format!("fn {name}("));
+        // A case in text, before its file.
+        let mut before: Vec<&str> = text.split("\" (`tests/it/").collect();
+        before.pop();
+        let cases = before.into_iter().filter_map(|before| before.rsplit_once('"'));
+        let cases = cases.map(|(_, case)| format!("## {case}\n"));
+        let all = named.chain(cases).filter(|wanted| !tests.contains(wanted));
+        missing.extend(all.map(|wanted| format!("{}: {wanted}", page.display())));
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
