@@ -199,6 +199,14 @@ fn evictions_that_wait_for_an_approval_precede_why_candidates_stay() {
     status.cycle(&Cluster::parse("node n1\n web*7 cpu=100m uses=1\nnode n2\n"), None, noon());
     let waits = "Uneven: 1 node is hot, no evictions; 3 wait for an approval";
     assert_eq!(status.headline(noon()), waits);
+    let terminal = status_text(&status.json_text(noon()), 100).unwrap();
+    let asked = &status.json(noon())["plan"]["proposal"]["moves"]["items"];
+    for one in asked.as_array().unwrap() {
+        let pod = format!("default/{}", one["pod"].as_str().unwrap());
+        assert!(status.html(noon()).contains(&pod), "{pod}");
+        assert!(terminal.contains(&pod), "{terminal}");
+    }
+    assert_eq!(asked.as_array().unwrap().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -34,6 +34,7 @@ impl fmt::Display for StatusText<'_> {
         self.head(f)?;
         if let Some(plan) = &self.status.plan {
             self.nodes(f, plan)?;
+            self.proposed(f, plan)?;
             self.moves(f, plan)?;
             self.kept(f, plan)?;
             self.guards(f, plan)?;
@@ -183,6 +184,17 @@ impl StatusText<'_> {
         }
         let drawn = Bar::change(ratio, ratio, band).text(bar);
         format!("{}{figure:>FIGURE$}", self.screen.paint_class(node.class.as_deref(), &drawn))
+    }
+
+    fn proposed(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
+        let Some(proposal) = plan.proposal.as_ref().filter(|one| one.moves.total() > 0) else {
+            return Ok(());
+        };
+        self.screen.title(f, "Awaiting approval", &count(proposal.evictions, "eviction"))?;
+        self.list(f, &proposal.moves, " evictions", |one| {
+            let pod = format!("{}/{}", one.planned.namespace, one.planned.pod);
+            vec![pod, one.planned.node.clone(), one.planned.why.clone()]
+        })
     }
 
     fn moves(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
