@@ -496,35 +496,18 @@ fn the_status_names_each_guard_with_its_newest_value() {
         ["guard", "scope", "value", "limit", "answered", "state", "message"].map(text).join(" | ")
     };
     let mut asked = Asked::guard(", scope: namespace, for: 1m");
-    insta::assert_snapshot!(shown(&asked, 0), @"
-    g | namespace | null | 0.05 | null | stops | all evictions: its query has not been asked yet
-    ");
+    insta::assert_snapshot!(shown(&asked, 0), @"g | namespace | null | 0.05 | null | stops | all evictions: its query has not been asked yet");
     asked.hears(1, Ok("namespace=bank: 0.01"));
-    insta::assert_snapshot!(shown(&asked, 2), @"
-    g | namespace | 0.01 | 0.05 | 2026-11-21T12:00:01Z | quiet | its values are within the limit
-    ");
+    insta::assert_snapshot!(shown(&asked, 2), @"g | namespace | 0.01 | 0.05 | 2026-11-21T12:00:01Z | quiet | its values are within the limit");
     asked.hears(15, Ok("namespace=bank: 0.3"));
-    insta::assert_snapshot!(shown(&asked, 16), @"
-    g | namespace | 0.3 | 0.05 | 2026-11-21T12:00:15Z | quiet | above the limit, but not for long \
-        enough yet
-    ");
+    insta::assert_snapshot!(shown(&asked, 16), @"g | namespace | 0.3 | 0.05 | 2026-11-21T12:00:15Z | quiet | above the limit, but not for long enough yet");
     asked.hears(80, Ok("namespace=bank: 0.3"));
-    insta::assert_snapshot!(shown(&asked, 81), @"
-    g | namespace | 0.3 | 0.05 | 2026-11-21T12:01:20Z | stops | evictions in namespace bank: its \
-        value 0.3 is above 0.05
-    ");
+    insta::assert_snapshot!(shown(&asked, 81), @"g | namespace | 0.3 | 0.05 | 2026-11-21T12:01:20Z | stops | evictions in namespace bank: its value 0.3 is above 0.05");
     let mut allowing = Asked::guard(", missing: allow");
     allowing.hears(1, Err("timeout"));
-    insta::assert_snapshot!(shown(&allowing, 2), @"
-    g | cluster | null | 0.05 | null | missing | no answer: timeout, which allows evictions
-    ");
+    insta::assert_snapshot!(shown(&allowing, 2), @"g | cluster | null | 0.05 | null | missing | no answer: timeout, which allows evictions");
     allowing.hears(3, Ok("job=web: NaN"));
-    insta::assert_snapshot!(shown(&allowing, 4), @"
-    g | cluster | null | 0.05 | 2026-11-21T12:00:03Z | quiet | its values are not numbers
-    ");
+    insta::assert_snapshot!(shown(&allowing, 4), @"g | cluster | null | 0.05 | 2026-11-21T12:00:03Z | quiet | its values are not numbers");
     allowing.hears(5, Ok("job=web: inf"));
-    insta::assert_snapshot!(shown(&allowing, 6), @"
-    g | cluster | inf | 0.05 | 2026-11-21T12:00:05Z | stops | all evictions: its value inf is \
-        above 0.05
-    ");
+    insta::assert_snapshot!(shown(&allowing, 6), @"g | cluster | inf | 0.05 | 2026-11-21T12:00:05Z | stops | all evictions: its value inf is above 0.05");
 }

@@ -48,9 +48,10 @@ mod tests {
 
     #[test]
     fn problems_name_their_fields() {
-        assert_snapshot!(parse("ramp: 2m").unwrap_err(), @"
-        policy.yaml:3:7: ramp: found 2m, expected a map of fields, or none
-        ");
+        assert_snapshot!(
+            parse("ramp: 2m").unwrap_err(),
+            @"policy.yaml:3:7: ramp: found 2m, expected a map of fields, or none"
+        );
         assert_snapshot!(parse("ramp: {watch: 0s, wait: 1m}").unwrap_err(), @"
         policy.yaml:3:15: ramp.watch: found 0s, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
         policy.yaml:3:19: ramp.wait: unknown field; allowed here: watch

@@ -50,9 +50,10 @@ fn a_trend_is_not_extended_beyond_an_hour() {
         parse("usage: {lookAhead: 1h}").unwrap().usage.look_ahead(),
         Some(SignedDuration::from_hours(1))
     );
-    assert_snapshot!(refused("usage: {lookAhead: 4h}"), @"
-    policy.yaml:3:9: usage.lookAhead: is 4h, but must be at most 1h, because a trend is learned for half an hour
-    ");
+    assert_snapshot!(
+        refused("usage: {lookAhead: 4h}"),
+        @"policy.yaml:3:9: usage.lookAhead: is 4h, but must be at most 1h, because a trend is learned for half an hour"
+    );
 }
 
 #[test]
@@ -185,25 +186,28 @@ fn a_file_that_is_not_a_map_has_one_problem() {
 #[test]
 fn an_unknown_version_is_refused_without_checking_its_fields() {
     let text = "apiVersion: evenkeel/v9\nkind: Policy\nprofiles: []";
-    assert_snapshot!(messages(&Policy::parse("policy.yaml", text).unwrap_err()), @"
-    policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1, descheduler/v1alpha2 or descheduler/v1alpha1
-    ");
+    assert_snapshot!(
+        messages(&Policy::parse("policy.yaml", text).unwrap_err()),
+        @"policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1, descheduler/v1alpha2 or descheduler/v1alpha1"
+    );
 }
 
 #[test]
 fn another_kind_is_refused() {
     let text = format!("apiVersion: evenkeel/v1alpha1\nkind: Politics\n{STRATEGY}");
-    assert_snapshot!(messages(&Policy::parse("policy.yaml", &text).unwrap_err()), @"
-    policy.yaml:2:7: kind: found Politics, expected Policy
-    ");
+    assert_snapshot!(
+        messages(&Policy::parse("policy.yaml", &text).unwrap_err()),
+        @"policy.yaml:2:7: kind: found Politics, expected Policy"
+    );
 }
 
 #[test]
 fn at_least_one_strategy_is_required() {
     let text = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies: []";
-    assert_snapshot!(messages(&Policy::parse("policy.yaml", text).unwrap_err()), @"
-    policy.yaml:3:13: strategies: found an empty list, expected a list with at least one strategy, such as lowNodeUtilization
-    ");
+    assert_snapshot!(
+        messages(&Policy::parse("policy.yaml", text).unwrap_err()),
+        @"policy.yaml:3:13: strategies: found an empty list, expected a list with at least one strategy, such as lowNodeUtilization"
+    );
 }
 
 #[test]

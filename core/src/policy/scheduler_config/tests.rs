@@ -247,9 +247,7 @@ fn an_extender_is_told_of() {
 #[test]
 fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
     assert_snapshot!(refused("profiles:\n- schedulerName: a\n  pluginConfig:\n  - name: \
-        NodeResourcesFit\n    args: {scoringStrategy: {type: BestFit}}"), @"
-    sched.yaml:7:36: profiles[0].pluginConfig[0].args.scoringStrategy.type: found BestFit, expected LeastAllocated, MostAllocated or RequestedToCapacityRatio
-    ");
+        NodeResourcesFit\n    args: {scoringStrategy: {type: BestFit}}"), @"sched.yaml:7:36: profiles[0].pluginConfig[0].args.scoringStrategy.type: found BestFit, expected LeastAllocated, MostAllocated or RequestedToCapacityRatio");
     assert_snapshot!(refused("percentageOfNodesToScore: 101\nprofiles: [{schedulerName: a, plugin: {}}]"), @"
     sched.yaml:3:27: percentageOfNodesToScore: found 101, expected a whole number from 0 to 100
     sched.yaml:4:31: profiles[0].plugin: unknown field (did you mean `plugins`?); allowed here: \

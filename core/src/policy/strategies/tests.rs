@@ -91,9 +91,10 @@ fn a_deviation_below_the_mean_may_exceed_the_one_above() {
 
 #[test]
 fn unknown_strategies_are_refused() {
-    assert_snapshot!(parse("- LowNodeUtilization: {}").unwrap_err(), @"
-policy.yaml:4:3: strategies[0].LowNodeUtilization: unknown strategy (did you mean `lowNodeUtilization`?); allowed here: lowNodeUtilization, highNodeUtilization, removeDuplicates, removePodsViolatingTopologySpreadConstraint, removePodsViolatingInterPodAntiAffinity, removePodsViolatingNodeAffinity, removePodsViolatingNodeTaints, removePodsHavingTooManyRestarts, podLifeTime, removeFailedPods
-");
+    assert_snapshot!(
+        parse("- LowNodeUtilization: {}").unwrap_err(),
+        @"policy.yaml:4:3: strategies[0].LowNodeUtilization: unknown strategy (did you mean `lowNodeUtilization`?); allowed here: lowNodeUtilization, highNodeUtilization, removeDuplicates, removePodsViolatingTopologySpreadConstraint, removePodsViolatingInterPodAntiAffinity, removePodsViolatingNodeAffinity, removePodsViolatingNodeTaints, removePodsHavingTooManyRestarts, podLifeTime, removeFailedPods"
+    );
     assert_snapshot!(parse("- lowNodeUtilisation").unwrap_err().lines().next().unwrap(),
         @"policy.yaml:4:3: strategies[0]: found lowNodeUtilisation, expected a map with one strategy: lowNodeUtilization, highNodeUtilization, removeDuplicates, removePodsViolatingTopologySpreadConstraint, removePodsViolatingInterPodAntiAffinity, removePodsViolatingNodeAffinity, removePodsViolatingNodeTaints, removePodsHavingTooManyRestarts, podLifeTime or removeFailedPods");
 }
@@ -118,23 +119,26 @@ fn a_strategy_uses_the_profile_that_it_names() {
     ));
     let positions: Vec<usize> = policy.unwrap().strategies.iter().map(|s| s.profile).collect();
     assert_eq!(positions, [1, 0]);
-    assert_snapshot!(parse(&format!("- removeDuplicates: {{profile: c}}\n{profiles}")).unwrap_err(), @"
-    policy.yaml:4:31: strategies[0].removeDuplicates.profile: found c, expected the name of a profile: a or b
-    ");
+    assert_snapshot!(
+        parse(&format!("- removeDuplicates: {{profile: c}}\n{profiles}")).unwrap_err(),
+        @"policy.yaml:4:31: strategies[0].removeDuplicates.profile: found c, expected the name of a profile: a or b"
+    );
 }
 
 #[test]
 fn arguments_must_be_indented() {
-    assert_snapshot!(parse("- lowNodeUtilization:\n  thresholds: {cpu: 30%}\n  targetThresholds: {cpu: 60%}").unwrap_err(), @"
-    policy.yaml:5:3: strategies[0].thresholds: `thresholds` must be indented further than `lowNodeUtilization` to belong to it
-    ");
+    assert_snapshot!(
+        parse("- lowNodeUtilization:\n  thresholds: {cpu: 30%}\n  targetThresholds: {cpu: 60%}").unwrap_err(),
+        @"policy.yaml:5:3: strategies[0].thresholds: `thresholds` must be indented further than `lowNodeUtilization` to belong to it"
+    );
 }
 
 #[test]
 fn an_item_holds_one_strategy() {
-    assert_snapshot!(parse("- lowNodeUtilization: {}\n  highNodeUtilization: {}").unwrap_err(), @"
-    policy.yaml:5:3: strategies[0].highNodeUtilization: a list item holds one strategy; put a dash before `highNodeUtilization`
-    ");
+    assert_snapshot!(
+        parse("- lowNodeUtilization: {}\n  highNodeUtilization: {}").unwrap_err(),
+        @"policy.yaml:5:3: strategies[0].highNodeUtilization: a list item holds one strategy; put a dash before `highNodeUtilization`"
+    );
 }
 
 #[test]
@@ -180,9 +184,10 @@ fn a_pool_cannot_inherit_missing_thresholds() {
     policy.yaml:4:53: strategies[0].lowNodeUtilization.nodePools[0].thresholds: missing, expected a percentage for each resource, such as {cpu: 30, memory: 40}
     policy.yaml:4:53: strategies[0].lowNodeUtilization.nodePools[0].targetThresholds: missing, expected a percentage for each resource, such as {cpu: 30, memory: 40}
     ");
-    assert_snapshot!(refused("nodePools: []"), @"
-    policy.yaml:4:24: strategies[0].lowNodeUtilization.nodePools: there is no pool here, and the strategy has no thresholds of its own
-    ");
+    assert_snapshot!(
+        refused("nodePools: []"),
+        @"policy.yaml:4:24: strategies[0].lowNodeUtilization.nodePools: there is no pool here, and the strategy has no thresholds of its own"
+    );
 }
 
 #[test]
