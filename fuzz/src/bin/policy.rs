@@ -5,6 +5,14 @@
 use evenkeel::policy::Policy;
 use libfuzzer_sys::fuzz_target;
 
+/// The policy without its warnings and what only the exact mode reads.
+fn without_mode(mut policy: Policy) -> Policy {
+    for profile in &mut policy.profiles {
+        profile.evictable.protected.resource_claims_exactly = None;
+    }
+    Policy { warnings: Vec::new(), exact: false, ..policy }
+}
+
 fuzz_target!(|text: &str| {
     match Policy::parse("policy.yaml", text) {
         // The native format requires a strategy.
@@ -14,10 +22,7 @@ fuzz_target!(|text: &str| {
             let again = Policy::parse("native.yaml", &native);
             let again = again.unwrap_or_else(|error| panic!("{error}\n{native}"));
             assert_eq!(again.to_native(), native);
-            assert_eq!(
-                Policy { warnings: Vec::new(), exact: false, ..again },
-                Policy { warnings: Vec::new(), exact: false, ..policy },
-            );
+            assert_eq!(without_mode(again), without_mode(policy));
         }
         Err(error) => {
             assert!(!error.problems.is_empty());
