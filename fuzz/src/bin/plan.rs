@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::explain::Subject;
-use evenkeel::model::ledger::Ledger;
+use evenkeel::model::ledger::{Ledger, StartTimes};
 use evenkeel::model::plan::{Outcome, Plan};
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
@@ -68,7 +68,8 @@ fuzz_target!(|input: &[u8]| {
         engine.resolve(done, &Outcome::Evicted);
     }
     let kept = engine.ledger();
-    assert_eq!(&Ledger::parse(&kept.write()).unwrap(), kept);
+    let starts = StartTimes::parse(&kept.starts().write());
+    assert_eq!(&Ledger::parse(&kept.write()).unwrap().with_starts(starts), kept);
     let later = now + SignedDuration::from_mins(1);
     engine.settle(&snapshot, later);
     engine.decide(&snapshot, later);
