@@ -193,9 +193,10 @@ mod tests {
         policy.yaml:8:41: guards[2].limit: unknown field; allowed here: name, query, above, scope, for, recover, missing
         ");
         let twice = "- {name: a, query: up}\n- {name: a, query: down}";
-        assert_snapshot!(parse(PROMETHEUS, twice).unwrap_err(), @r#"
-        policy.yaml:7:4: guards[1].name: two guards have the name "a"
-        "#);
+        assert_snapshot!(
+            parse(PROMETHEUS, twice).unwrap_err(),
+            @r#"policy.yaml:7:4: guards[1].name: two guards have the name "a""#
+        );
     }
 
     #[test]
