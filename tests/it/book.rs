@@ -155,13 +155,13 @@ fn the_evidence_of_a_decision_exists() {
             code.matches('_').count() > 2 && code.chars().all(is_name)
         };
         let names = text.split('`').skip(1).step_by(2).filter(is_test);
-        let named = names.map(|name| format!("fn {name}("));
+        let functions = names.map(|name| format!("fn {name}("));
         // A case in text, before its file.
         let mut before: Vec<&str> = text.split("\" (`tests/it/").collect();
         before.pop();
         let cases = before.into_iter().filter_map(|before| before.rsplit_once('"'));
         let cases = cases.map(|(_, case)| format!("## {case}\n"));
-        let all = named.chain(cases).filter(|wanted| !tests.contains(wanted));
+        let all = functions.chain(cases).filter(|wanted| !tests.contains(wanted));
         missing.extend(all.map(|wanted| format!("{}: {wanted}", page.display())));
     }
     assert!(missing.is_empty(), "{missing:#?}");
