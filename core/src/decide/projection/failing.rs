@@ -25,14 +25,7 @@ impl FailingCreation {
         let mut with_one: BTreeSet<&str> = BTreeSet::new();
         for (key, facts) in snapshot.failing() {
             let above = facts.above.as_ref();
-            let workload = above.map_or_else(
-                || key.clone(),
-                |above| OwnerKey {
-                    namespace: key.namespace.clone(),
-                    kind: above.kind.clone(),
-                    name: above.name.clone(),
-                },
-            );
+            let workload = above.map_or_else(|| key.clone(), |above| above.key(&key.namespace));
             let is_second = failing.workloads.insert(workload) && !with_one.insert(&key.namespace);
             if is_second || facts.fails == Some(CreationFailure::Quota) {
                 failing.namespaces.insert(key.namespace.clone());

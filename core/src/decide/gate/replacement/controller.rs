@@ -31,16 +31,15 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Repl
     let Some(controller) = pod.controller() else {
         return Err(Replacement::Bare);
     };
-    let facts = snapshot.controller_facts(&pod.namespace, controller);
-    match facts.filter(|_| is_watched(controller)) {
-        Some(facts) => replaces(candidate, draft, controller, facts)?,
-        // A file may lack the whole kind. Of a Job, too much depends on its fields.
-        None if is_watched(controller)
-            && (controller.kind == "Job" || snapshot.knows_owners(&controller.kind)) =>
-        {
-            return Err(Replacement::UnknownOwner(named(controller)));
+    if is_watched(controller) {
+        match snapshot.controller_facts(&pod.namespace, controller) {
+            Some(facts) => replaces(candidate, draft, controller, facts)?,
+            // A file may lack the whole kind. Of a Job, too much depends on its fields.
+            None if controller.kind == "Job" || snapshot.knows_owners(&controller.kind) => {
+                return Err(Replacement::UnknownOwner(named(controller)));
+            }
+            None => {}
         }
-        None => {}
     }
     is_admitted(pod, controller, draft)
 }

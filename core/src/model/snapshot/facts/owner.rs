@@ -5,6 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
+use super::OwnerKey;
+
 /// An owner reference of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Owner {
@@ -43,6 +45,15 @@ pub const OVER_QUOTA: &str = "exceeded quota";
 const ENDINGS: [&str; 4] = ["Job", "Run", "Workflow", "SparkApplication"];
 
 impl Owner {
+    /// Returns the key of the owner of an object in this namespace.
+    pub fn key(&self, namespace: &str) -> OwnerKey {
+        OwnerKey {
+            namespace: namespace.to_owned(),
+            kind: self.kind.clone(),
+            name: self.name.clone(),
+        }
+    }
+
     /// Returns true if this is the same object, whether or not it is the controller.
     pub fn same(&self, other: &Self) -> bool {
         self.uid == other.uid && self.kind == other.kind && self.name == other.name

@@ -10,7 +10,7 @@ use super::{Name, ObjectKind, Objects};
 impl Objects {
     /// Returns the facts of a controller; `None` if it is not known.
     pub fn owner(&self, namespace: &str, owner: &Owner) -> Option<&OwnerFacts> {
-        self.owners.get(&key_of(namespace, owner.clone()))
+        self.owners.get(&owner.key(namespace))
     }
 
     /// Stores a controller. The workloads of its pods depend only on its own controllers.
@@ -44,9 +44,9 @@ impl Objects {
 
     /// Follows owners from a pod to its top-level controller.
     pub(in crate::model::snapshot) fn top_controller(&self, pod: &PodFacts) -> Option<OwnerKey> {
-        let controller =
-            |owners: &[Owner]| owners.iter().find(|o| o.controller).or(owners.first()).cloned();
-        let top = self.top_above(key_of(&pod.namespace, controller(&pod.owners)?));
+        let mut owners = pod.owners.iter();
+        let controller = owners.find(|owner| owner.controller).or(pod.owners.first())?;
+        let top = self.top_above(controller.key(&pod.namespace));
         if self.owners.contains_key(&top) {
             return Some(top);
         }
@@ -59,17 +59,13 @@ impl Objects {
         // Two steps lead from a pod to a Deployment or CronJob. The bound stops at a cycle of
         // owners.
         for _ in 0..4 {
-            match self.owners.get(&top).and_then(|facts| facts.above.clone()) {
-                Some(above) => top = key_of(&top.namespace, above),
+            match self.owners.get(&top).and_then(|facts| facts.above.as_ref()) {
+                Some(above) => top = above.key(&top.namespace),
                 None => break,
             }
         }
         top
     }
-}
-
-fn key_of(namespace: &str, owner: Owner) -> OwnerKey {
-    OwnerKey { namespace: namespace.to_owned(), kind: owner.kind, name: owner.name }
 }
 
 pub(super) fn owner_key(kind: ObjectKind, name: Name) -> OwnerKey {

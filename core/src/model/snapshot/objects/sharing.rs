@@ -86,12 +86,7 @@ impl Sharing {
         let Some(owner) = pod.owners.first() else {
             return;
         };
-        let key = OwnerKey {
-            namespace: pod.namespace.clone(),
-            kind: owner.kind.clone(),
-            name: owner.name.clone(),
-        };
-        let parts = self.owners.entry(key).or_default();
+        let parts = self.owners.entry(owner.key(&pod.namespace)).or_default();
         parts.specs.unify(&mut pod.spec);
         parts.labels.unify(&mut pod.labels);
         parts.volumes.unify(&mut pod.volumes);
