@@ -1,5 +1,5 @@
-//! The schedule of trials and recommendations: in every tenth cycle at most, because each of them
-//! costs about as much as a decision.
+//! The schedule of trials and recommendations: in every tenth cycle at most, because a list of
+//! recommended requests costs about as much as a decision, and a trial as much as up to eight.
 
 use std::fmt::Display;
 

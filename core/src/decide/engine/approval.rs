@@ -1,5 +1,7 @@
 //! The evictions that wait for an approval, and the approved ones that are not made.
 
+use std::collections::BTreeSet;
+
 use crate::decide::draft::Draft;
 use crate::decide::projection::World;
 use crate::decide::strategy;
@@ -38,11 +40,9 @@ impl Engine {
         plan.proposed = draft.finish().0;
         let moves = &plan.moves;
         plan.proposed.retain(|one| moves.iter().all(|made| made.uid != one.uid));
-        let proposed = &plan.proposed;
-        let is_proposed = |kept: &Kept| {
-            proposed.iter().any(|one| (&one.namespace, &one.pod) == (&kept.namespace, &kept.pod))
-        };
-        plan.kept.retain(|kept| !is_proposed(kept));
+        let proposed = plan.proposed.iter().map(|one| (&one.namespace, &one.pod));
+        let proposed: BTreeSet<_> = proposed.collect();
+        plan.kept.retain(|kept| !proposed.contains(&(&kept.namespace, &kept.pod)));
     }
 }
 

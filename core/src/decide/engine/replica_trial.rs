@@ -35,7 +35,10 @@ impl Engine {
         let policy = trial_policy(&self.policy, min_replicas);
         let draft = after_cycles(World { policy: &policy, ledger, ..self.world(observed) });
         let hot = hot_nodes(plan);
-        let after = balance_report(&draft);
+        let relieved_in_trial = relieved(&hot, &balance_report(&draft));
+        if relieved_in_trial == 0 {
+            return None;
+        }
         let moves = draft.finish().0;
         let trial = ReplicaTrial {
             refused: kept.len(),
@@ -46,7 +49,7 @@ impl Engine {
             relieved: self.relieved_as_it_is(observed, ledger, &hot),
             more: u32::try_from(moves.len()).is_ok_and(|number| number >= MOST_MOVES),
             moves: moves.iter().filter(|m| hot.contains(m.node.as_str())).count(),
-            relieved_in_trial: relieved(&hot, &after),
+            relieved_in_trial,
         };
         (trial.relieved_in_trial > trial.relieved).then_some(trial)
     }

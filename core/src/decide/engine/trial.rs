@@ -51,6 +51,9 @@ impl Engine {
         let draft = after_cycles(World { snapshot: &snapshot, ..world });
         let hot = hot_nodes(plan);
         let relieved_with_taints = relieved(&hot, &balance_report(&draft));
+        if relieved_with_taints == 0 {
+            return None;
+        }
         let moves = draft.finish().0;
         let more = u32::try_from(moves.len()).is_ok_and(|number| number >= MOST_MOVES);
         let from_hot = moves.iter().filter(|m| hot.contains(m.node.as_str()));

@@ -20,7 +20,7 @@ pub struct ReplicaTrial {
     pub min_replicas: u32,
     /// Hot nodes.
     pub hot: usize,
-    /// Hot nodes that the plan brings to their targets.
+    /// Hot nodes that come to their targets without it, in as many cycles.
     pub relieved: usize,
     /// Evictions of the trial from hot nodes.
     pub moves: usize,
