@@ -457,7 +457,12 @@ fn is_listed_untried(why: &Untried) {
 fn steer_reasons() -> Vec<SteerReason> {
     let ratio = |percent| Ratio::percent(percent).unwrap();
     vec![
-        SteerReason::Hot { resource: "cpu".to_owned(), ratio: ratio(83.0), target: ratio(60.0) },
+        SteerReason::Hot {
+            resource: "cpu".to_owned(),
+            ratio: ratio(83.0),
+            target: ratio(60.0),
+            expected: None,
+        },
         SteerReason::Warm { resource: "cpu".to_owned(), ratio: ratio(55.0), limit: ratio(51.0) },
         SteerReason::Cooling { resource: "cpu".to_owned(), ratio: ratio(57.0), cool: ratio(54.0) },
         SteerReason::Unlanded,

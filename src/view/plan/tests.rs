@@ -368,8 +368,12 @@ fn a_plan_without_moves_is_short() {
 #[test]
 fn steering_taints_are_listed_before_the_moves() {
     let steer = |node: &str, action, why| Steer { node: node.to_owned(), action, why };
-    let why =
-        SteerReason::Hot { resource: "cpu".to_owned(), ratio: ratio(83.0), target: ratio(60.0) };
+    let why = SteerReason::Hot {
+        resource: "cpu".to_owned(),
+        ratio: ratio(83.0),
+        target: ratio(60.0),
+        expected: None,
+    };
     let steering = vec![
         steer("n1", SteerAction::Add(SteerValue::Hot), why),
         steer("n10", SteerAction::Remove, SteerReason::Cooled),

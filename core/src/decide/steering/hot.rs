@@ -41,11 +41,15 @@ pub(super) fn hot(
 ) -> Vec<Wish> {
     let mut wishes = BTreeMap::new();
     for verdict in verdicts {
-        if let Class::Hot { resource, ratio, target, .. } = &verdict.class
+        if let Class::Hot { resource, ratio, target, expected, .. } = &verdict.class
             && let Some(node) = now.world.snapshot.find_node(&verdict.node)
         {
-            let why =
-                SteerReason::Hot { resource: resource.clone(), ratio: *ratio, target: *target };
+            let why = SteerReason::Hot {
+                resource: resource.clone(),
+                ratio: *ratio,
+                target: *target,
+                expected: *expected,
+            };
             let lead = if has_taint(node) { Ratio::ONE } else { Ratio::ZERO };
             let distance = part_above(*ratio, *target).plus(lead);
             wishes.insert(node, Wish { node, value: SteerValue::Hot, why, distance });

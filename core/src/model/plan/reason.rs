@@ -274,7 +274,7 @@ fn in_brackets(reason: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::plan::Class;
+    use crate::model::plan::{Class, SteerReason};
 
     fn percent(value: f64) -> Ratio {
         Ratio::percent(value).unwrap()
@@ -311,6 +311,17 @@ mod tests {
             class.to_string(),
             "hot: cpu 60%, expected in the next 15m (now 59%, rising 12 points an hour, \
              above 60% in 5m ± 2m), is above the target 60%, and needs 1 eviction"
+        );
+        let taint = SteerReason::Hot {
+            resource: "cpu".into(),
+            ratio: percent(60.5),
+            target: percent(60.0),
+            expected: Some(from(59.0, None)),
+        };
+        assert_eq!(
+            taint.to_string(),
+            "cpu 60%, expected in the next 15m (now 59%), is above the target 60%: new pods should \
+             land elsewhere"
         );
     }
 

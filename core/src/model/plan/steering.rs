@@ -6,6 +6,8 @@ use crate::model::plan::Halt;
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::values::Ratio;
 
+use super::reason::{Expected, foreseen};
+
 /// The key of the steering taint. evenkeel owns every taint with this key and changes no other.
 pub const STEERING_KEY: &str = "evenkeel.io/steer";
 
@@ -103,12 +105,17 @@ impl SteerAction {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum SteerReason {
-    #[error("{resource} {ratio} is above the target {target}: new pods should land elsewhere")]
+    #[error(
+        "{resource} {ratio}{} is above the target {target}: new pods should land elsewhere",
+        foreseen(.expected.as_ref(), *.ratio, *.target)
+    )]
     Hot {
         /// The resource that exceeds its target most.
         resource: String,
         ratio: Ratio,
         target: Ratio,
+        /// The ratio now, if `ratio` is an expectation.
+        expected: Option<Expected>,
     },
     #[error("other nodes are hot, and {resource} {ratio} is above {limit}")]
     Warm {
