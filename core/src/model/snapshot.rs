@@ -306,11 +306,7 @@ impl Snapshot {
     /// Returns the facts of a pod's controller; `None` if it does not exist, cannot be read, or is
     /// of a kind that is not watched. A later object of the same name is another one.
     pub fn controller_facts(&self, namespace: &str, controller: &Owner) -> Option<&OwnerFacts> {
-        let facts = self.owners.get(&OwnerKey {
-            namespace: namespace.to_owned(),
-            kind: controller.kind.clone(),
-            name: controller.name.clone(),
-        })?;
+        let facts = self.owners.get(&controller.key(namespace))?;
         let differ = facts.uid.zip(controller.uid).is_some_and(|(one, other)| one != other);
         (!differ).then_some(facts)
     }

@@ -281,9 +281,8 @@ pub struct MoveStatus {
 impl MoveStatus {
     /// Keeps at most the first `destinations` of the nodes on which the replacement may land.
     pub fn new(planned: &Move, outcome: Option<&Outcome>, destinations: usize) -> Self {
-        let may_land_more = planned.possible_nodes.len().saturating_sub(destinations);
         let mut planned = planned.clone();
-        planned.possible_nodes.truncate(destinations);
+        let may_land_more = keep_first(&mut planned.possible_nodes, destinations);
         MoveStatus {
             planned,
             may_land_more,
@@ -291,6 +290,21 @@ impl MoveStatus {
             message: outcome.map(ToString::to_string),
         }
     }
+}
+
+impl ProposedStatus {
+    /// Keeps at most the first `destinations` of the nodes on which the replacement may land.
+    pub fn new(mut planned: ProposedMove, destinations: usize) -> Self {
+        let may_land_more = keep_first(&mut planned.possible_nodes, destinations);
+        ProposedStatus { planned, may_land_more }
+    }
+}
+
+/// Keeps the first of these nodes, and returns how many are left out.
+fn keep_first(nodes: &mut Vec<String>, most: usize) -> usize {
+    let left_out = nodes.len().saturating_sub(most);
+    nodes.truncate(most);
+    left_out
 }
 
 /// Pods that stay for the same reason.

@@ -119,11 +119,7 @@ fn proposal(
     moves: impl ExactSizeIterator<Item = ProposedMove>,
 ) -> Option<ProposalStatus> {
     let evictions = moves.len();
-    let moves = moves.map(|mut planned| {
-        let may_land_more = planned.possible_nodes.len().saturating_sub(MOST_DESTINATIONS);
-        planned.possible_nodes.truncate(MOST_DESTINATIONS);
-        ProposedStatus { planned, may_land_more }
-    });
+    let moves = moves.map(|one| ProposedStatus::new(one, MOST_DESTINATIONS));
     let (id, moves) = (id.map(str::to_owned), Truncated::first(MOST_MOVES, moves));
     (evictions > 0).then_some(ProposalStatus { id, evictions, moves })
 }

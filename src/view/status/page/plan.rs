@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::model::ledger::Aim;
-use crate::model::plan::{SteerValue, expected_effect};
+use crate::model::plan::SteerValue;
 use crate::values::text::count;
 
 use super::super::StatusView;
@@ -132,7 +132,7 @@ fn move_row(status: &MoveStatus) -> Markup {
                 }
             }
             td {
-                (planned.reason) (expected_effect(planned.saves, planned.worth))
+                (planned.why())
                 small { (planned.strategy) }
             }
             td { (outcome(status)) }

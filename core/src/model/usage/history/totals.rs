@@ -53,7 +53,7 @@ impl NodeTotals {
         node: NodeId,
         pods: &[PodUsage],
     ) -> Result<(), Unmeasured> {
-        if self.own.cpu >= self.of_pods.cpu && self.own.memory >= self.of_pods.memory {
+        if self.covers_pods() {
             return Ok(());
         }
         let present = sum(snapshot, node, pods, |pod| !self.is_later(snapshot, *pod));
@@ -71,7 +71,7 @@ impl NodeTotals {
     /// nothing. But if the pods have used more than the node over all samples together, both
     /// cannot be right, and the node's own sample decides. Pods that came later are not part of it.
     pub(super) fn excess(&self, snapshot: &Snapshot, node: NodeId, pods: &[PodUsage]) -> Measure {
-        if self.own.cpu >= self.of_pods.cpu && self.own.memory >= self.of_pods.memory {
+        if self.covers_pods() {
             return Measure::default();
         }
         let later = |pod: &usize| self.is_later(snapshot, *pod);
@@ -84,6 +84,11 @@ impl NodeTotals {
             cpu: of(self.own.cpu, self.of_pods.cpu, excess.cpu),
             memory: of(self.own.memory, self.of_pods.memory, excess.memory),
         }
+    }
+
+    /// Whether the node uses at least what its pods do, as it should.
+    fn covers_pods(&self) -> bool {
+        self.own.cpu >= self.of_pods.cpu && self.own.memory >= self.of_pods.memory
     }
 
     /// Whether a pod came after the oldest sample.
