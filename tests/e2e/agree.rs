@@ -2,7 +2,9 @@
 //! shortened to minutes.
 //!
 //! `large` is left out. It measures speed, and a control plane beside other tests cannot create its
-//! 30,000 pods in minutes. Each scenario ends when nothing has changed for a while.
+//! 30,000 pods in minutes. So is `noisy-neighbour`: whether a burst is a peak that passes shows
+//! after a quarter of an hour, however short the scenario is. Each scenario ends when nothing has
+//! changed for a while.
 
 mod manifests;
 mod player;
@@ -21,11 +23,6 @@ use short::Cut;
 #[test]
 fn daily_wave_agrees() {
     in_both(Cut { scenario: "daily-wave", faster: 288, end: 300 });
-}
-
-#[test]
-fn noisy_neighbour_agrees() {
-    in_both(Cut { scenario: "noisy-neighbour", faster: 10, end: 255 });
 }
 
 #[test]

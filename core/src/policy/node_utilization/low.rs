@@ -98,7 +98,7 @@ fn low_conditions(section: Section<LowArguments>) -> Section<LowArguments> {
         .off("0")
         .field("sustainedFor", duration(SignedDuration::ZERO), |r| &mut r.sustained_for)
         .help(
-            "A node is hot only after it has been above a target for this long; by default at once, because the trend of its usage follows no jump of a minute. No effect on requests, which do not fluctuate.",
+            "A node is hot only after it has been above a target for this long; by default at once, because the trend of its usage follows no peak of a few minutes. No effect on requests, which do not fluctuate.",
         )
 }
 

@@ -43,7 +43,7 @@ impl Course {
     /// The number of periods: two hours.
     pub(super) const PERIODS: usize = 40;
     /// The number of the newest means.
-    pub(super) const NEWEST: usize = 6;
+    pub(super) const NEWEST: usize = 16;
     /// The length of a period in minutes.
     pub(super) const MINUTES: f64 = 3.0;
 
