@@ -139,6 +139,7 @@ fn hostile(at: Timestamp) -> Board {
         evicted: 0,
         kept: Vec::new(),
         notes: Vec::new(),
+        nodes_in_use: None,
         rightsizing: Truncated::default(),
         steering: Truncated::default(),
         steering_denied: None,

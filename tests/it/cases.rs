@@ -158,6 +158,7 @@ fn sentences(plan: &Plan) -> String {
         );
     }
     lines.extend(plan.notes.iter().map(|note| format!("{}: {}", note.pool, note.why)));
+    lines.extend(plan.nodes_in_use.iter().map(ToString::to_string));
     or_nothing(&lines.join("\n"))
 }
 

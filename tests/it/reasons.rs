@@ -9,9 +9,9 @@ use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
 use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
 use evenkeel::model::plan::{
     BadLanding, BrokenPreference, BudgetCause, ClaimFlaw, Class, Disruption, Halt, Idle,
-    JobFailureCause, KubeletRefusal, Misfit, NoGain, NoReplacementCause, NotSelected, OrderCause,
-    Outcome, PlacementCause, Protected, Refusal, Removal, Replacement, StartFlaw, SteerOutcome,
-    SteerReason, Stop, Temporary, UnknownObjects, Untried,
+    JobFailureCause, KubeletRefusal, Misfit, NoGain, NoReplacementCause, NodesInUse, NotSelected,
+    OrderCause, Outcome, PlacementCause, Protected, Refusal, Removal, Replacement, StartFlaw,
+    SteerOutcome, SteerReason, Stop, Temporary, UnknownObjects, Untried,
 };
 use evenkeel::model::snapshot::facts::{Effect, NodeClosure, NotSafeToEvict, Taint};
 use evenkeel::model::snapshot::lacking::Lack;
@@ -302,12 +302,12 @@ fn idles() -> Vec<Idle> {
         Idle::AllCold,
         Idle::FewCold { cold: 1, more_than: 1 },
         Idle::NothingUnderused,
-        Idle::NothingToEmpty {
+        Idle::NothingToEmpty(NodesInUse {
             in_use: 40,
             needed: 16,
             resource: "cpu".to_owned(),
             basis: Basis::Actual,
-        },
+        }),
         Idle::SearchUnfinished { tried: 140, left: 760, of: "underused nodes" },
         Idle::NoDestination,
         Idle::Unmeasurable("nvidia.com/gpu".to_owned()),

@@ -407,7 +407,7 @@ fn the_keys_of_status_json_are_stable() {
     assert_eq!(keys(&data["sources"][0]), "error in_use name newest_sample read");
     let plan = &data["plan"];
     let expected = "at balance basis classes dry_run evicted guard_states guards halted kept moves no_trend nodes \
-        notes paused proposal replica_trial rightsizing skipped steering steering_denied steering_trial took_ms \
+        nodes_in_use notes paused proposal replica_trial rightsizing skipped steering steering_denied steering_trial took_ms \
         unknown";
     assert_eq!(keys(plan), expected);
     assert_eq!(keys(&plan["nodes"]), "items more");

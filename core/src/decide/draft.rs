@@ -8,7 +8,9 @@ use std::rc::Rc;
 use crate::decide::placement::Landing;
 use crate::decide::projection::{Projection, World};
 use crate::decide::scheduler::{self, Forecast, PodParts, WithoutDestination};
-use crate::model::plan::{Class, Idle, MisfitCounts, Note, Reach, Reason, Refusal, Verdict};
+use crate::model::plan::{
+    Class, Idle, MisfitCounts, NodesInUse, Note, Reach, Reason, Refusal, Verdict,
+};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::values::Ratio;
 
@@ -34,6 +36,7 @@ pub struct Draft<'w> {
     kept: BTreeMap<(usize, PodId), Refusal>,
     verdicts: Vec<Verdict>,
     notes: Vec<Note>,
+    nodes_in_use: Option<NodesInUse>,
     /// The last forecast for each candidate, with the number of moves before it.
     remembered: RefCell<BTreeMap<(usize, PodId), RememberedForecast>>,
     /// Pods for which no other node has room, with the number of moves before.
@@ -95,6 +98,7 @@ impl<'w> Draft<'w> {
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
+            nodes_in_use: None,
             remembered: RefCell::default(),
             without_destination: RefCell::default(),
             last_forecast: RefCell::default(),
@@ -253,6 +257,16 @@ impl<'w> Draft<'w> {
     /// Returns the notes so far.
     pub fn notes(&self) -> &[Note] {
         &self.notes
+    }
+
+    /// Returns the nodes in use, if a strategy empties some of them.
+    pub const fn nodes_in_use(&self) -> Option<&NodesInUse> {
+        self.nodes_in_use.as_ref()
+    }
+
+    /// Records that a strategy empties some of these nodes.
+    pub fn empties(&mut self, nodes: NodesInUse) {
+        self.nodes_in_use = Some(nodes);
     }
 
     /// Records the reason why a strategy does nothing in a pool.

@@ -205,6 +205,7 @@ impl Engine {
             if draft.accepted().next().is_none() { before.clone() } else { balance_report(&draft) };
         let basis = before.basis;
         let (world, landings) = (draft.world, steering::Landings::of(&draft));
+        let nodes_in_use = draft.nodes_in_use().cloned();
         let (moves, kept, verdicts, notes) = draft.finish();
         Plan {
             at: observed.now,
@@ -218,6 +219,7 @@ impl Engine {
             kept,
             nodes: verdicts,
             notes,
+            nodes_in_use,
             before,
             after,
             rightsizing: Vec::new(),

@@ -48,7 +48,7 @@ pub use setbacks::Setbacks;
 pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
 pub use steering_trial::SteeringTrial;
 pub use unknown::{UnknownKind, UnknownObjects};
-pub use verdict::{Class, Halt, Idle, Note, Verdict};
+pub use verdict::{Class, Halt, Idle, NodesInUse, Note, Verdict};
 pub use worth::{FallingNeed, MoveWorth, SavedEvictions, expected_effect};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
@@ -76,6 +76,8 @@ pub struct Plan {
     pub nodes: Vec<Verdict>,
     /// The reasons of strategies that do nothing.
     pub notes: Vec<Note>,
+    /// The nodes in use, and how many of them would do; `None` if no node is emptied.
+    pub nodes_in_use: Option<NodesInUse>,
     /// The balance of the cluster now.
     pub before: BalanceReport,
     /// The balance after every replacement has landed as forecast.

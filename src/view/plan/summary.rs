@@ -38,6 +38,8 @@ impl PlanText<'_> {
     /// The plan in one sentence.
     pub(super) fn summary(&self) -> String {
         let sentence = self.of_moves();
+        let in_use = self.plan.nodes_in_use.as_ref();
+        let sentence = in_use.map_or(sentence.clone(), |nodes| format!("{sentence}; {nodes}"));
         match self.plan.proposed.len() {
             0 => sentence,
             proposed => {
@@ -158,7 +160,7 @@ impl PlanText<'_> {
         if !self.plan.kept.is_empty() {
             let kept = format!("{}{}", self.all_kept(hot), self.plan.not_reached());
             let parts = std::iter::once(kept)
-                .chain(self.notes(|why| matches!(why, Idle::NothingToEmpty { .. })));
+                .chain(self.notes(|why| matches!(why, Idle::NothingToEmpty(_))));
             return parts.collect::<Vec<_>>().join("; ");
         }
         let mut classes = self.plan.nodes.iter().map(|verdict| &verdict.class);

@@ -7,7 +7,8 @@ use crate::model::guard::{GuardCause, GuardStop, GuardTarget};
 use crate::model::ledger::Aim;
 use crate::model::plan::{
     Balance, BalanceReport, BudgetCause, Class, Disruption, FallingNeed, Halt, Idle, Kept, Move,
-    MoveWorth, NodePicture, Note, Reason, Refusal, Replacement, SavedEvictions, Verdict,
+    MoveWorth, NodePicture, NodesInUse, Note, Reason, Refusal, Replacement, SavedEvictions,
+    Verdict,
 };
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
@@ -127,6 +128,7 @@ fn quiet() -> Plan {
         kept: Vec::new(),
         nodes: vec![verdict("n1", Class::Even), verdict("n2", Class::Even)],
         notes: vec![Note { strategy: STRATEGY, pool: "default".to_owned(), why: Idle::NothingHot }],
+        nodes_in_use: None,
         after: before.clone(),
         before,
         rightsizing: Vec::new(),
@@ -593,11 +595,19 @@ fn an_opening_begins_to_relieve_the_hot_node() {
 #[test]
 fn where_no_node_can_be_emptied_the_summary_says_how_many_would_do() {
     let (resource, basis) = ("cpu".to_owned(), Basis::Actual);
-    let why = Idle::NothingToEmpty { in_use: 10, needed: 4, resource, basis };
+    let why = Idle::NothingToEmpty(NodesInUse { in_use: 10, needed: 4, resource, basis });
     let note = Note { strategy: "HighNodeUtilization", pool: "default".to_owned(), why };
     let plan = Plan { moves: Vec::new(), notes: vec![note], after: busy().before, ..busy() };
     let text = summary(&plan);
     assert!(text.ends_with("; nodes in use: 10, at least 4 needed by cpu usage"), "{text}");
+}
+
+#[test]
+fn where_nodes_are_emptied_the_summary_says_how_many_would_do() {
+    let (resource, basis) = ("cpu".to_owned(), Basis::Requests);
+    let nodes = NodesInUse { in_use: 10, needed: 4, resource, basis };
+    let text = summary(&Plan { nodes_in_use: Some(nodes), ..busy() });
+    assert!(text.ends_with("; nodes in use: 10, at least 4 needed by cpu requests"), "{text}");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::model::approval::ProposedMove;
 use crate::model::guard::GuardStop;
 use crate::model::plan::{
-    Balance, Halt, Kept, Move, NoTrend, NodePicture, Note, Outcome, PausedNamespace, ReplicaTrial,
-    Rightsizing, Steer, SteeringTrial, UnknownKind, Verdict,
+    Balance, Halt, Kept, Move, NoTrend, NodePicture, NodesInUse, Note, Outcome, PausedNamespace,
+    ReplicaTrial, Rightsizing, Steer, SteeringTrial, UnknownKind, Verdict,
 };
 use crate::model::snapshot::facts::Skipped;
 use crate::policy::Basis;
@@ -175,6 +175,8 @@ pub struct PlanStatus {
     pub kept: Vec<RefusalGroup>,
     /// Why a strategy as a whole does nothing.
     pub notes: Vec<Note>,
+    /// The nodes in use, and how many of them would do; `None` if no node is emptied.
+    pub nodes_in_use: Option<NodesInUse>,
     /// Workloads whose requests are far from their usage, the worst first.
     pub rightsizing: Truncated<Rightsizing>,
     /// The soft taints that steer the scheduler.

@@ -53,6 +53,7 @@ impl PlanStatus {
             evicted: outcomes.iter().filter(|outcome| **outcome == Outcome::Evicted).count(),
             kept: kept(&plan.kept),
             notes: plan.notes.clone(),
+            nodes_in_use: plan.nodes_in_use.clone(),
             rightsizing: Truncated::first(MOST_RIGHTSIZING, plan.rightsizing.iter().cloned()),
             steering: Truncated::first(MOST_STEERED, plan.steering.iter().cloned()),
             steering_denied: None,

@@ -88,6 +88,7 @@ pub(super) struct ShownPlan {
     pub(super) proposal: Option<ProposalStatus>,
     #[serde(default)]
     pub(super) notes: Vec<ShownMessage>,
+    pub(super) nodes_in_use: Option<ShownMessage>,
     #[serde(default)]
     pub(super) steering: Truncated<ShownTaint>,
     pub(super) steering_denied: Option<String>,

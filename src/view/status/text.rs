@@ -212,10 +212,11 @@ impl StatusText<'_> {
     }
 
     fn kept(&self, f: &mut fmt::Formatter<'_>, plan: &ShownPlan) -> fmt::Result {
-        if !plan.notes.is_empty() {
+        let notes: Vec<_> = plan.notes.iter().chain(&plan.nodes_in_use).collect();
+        if !notes.is_empty() {
             writeln!(f)?;
         }
-        for note in &plan.notes {
+        for note in notes {
             self.screen.line(f, &note.message, None)?;
         }
         if plan.kept.is_empty() {

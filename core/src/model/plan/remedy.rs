@@ -105,7 +105,7 @@ impl Idle {
                 format!("add nodes or raise `thresholds`, or set `numberOfNodes` below {cold}")
             }
             Idle::NothingUnderused => "nothing, or raise `thresholds`".to_owned(),
-            Idle::NothingToEmpty { .. } => {
+            Idle::NothingToEmpty(_) => {
                 "the refusals of their pods say why the other nodes stay (`plan`, `explain node`); \
                  where they would land on full nodes, `steering.taintEmptying` has to be set"
                     .to_owned()

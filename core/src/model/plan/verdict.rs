@@ -181,21 +181,8 @@ pub enum Idle {
     /// No node is below its thresholds, so there is no node to empty.
     #[error("no node is below its thresholds, so none is emptied")]
     NothingUnderused,
-    #[error(
-        "no node can be emptied now; nodes in use: {in_use}, {} by {resource} {}",
-        if in_use <= needed { "all needed".to_owned() } else { format!("at least {needed} needed") },
-        basis.weighed()
-    )]
-    NothingToEmpty {
-        /// Nodes with pods that do not go with their node.
-        in_use: usize,
-        /// The fewest nodes that have room for these pods.
-        needed: usize,
-        /// The resource that needs most nodes.
-        resource: String,
-        /// Whether its usage or its requests need them.
-        basis: Basis,
-    },
+    #[error("no node can be emptied now; {0}")]
+    NothingToEmpty(NodesInUse),
     /// None of the nodes or pods that were tried can be emptied or moved now, and others were not
     /// reached.
     #[error("none of {tried} {of} that were tried can leave now; {left} were not reached")]
@@ -212,6 +199,32 @@ pub enum Idle {
     #[error("the usage source measures cpu and memory, but not {0}")]
     Unmeasurable(String),
 }
+
+/// Nodes that a strategy empties or may empty, and how many of them would do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "nodes in use: {in_use}, {} by {resource} {}",
+    if in_use <= needed { "all needed".to_owned() } else { format!("at least {needed} needed") },
+    basis.weighed()
+)]
+pub struct NodesInUse {
+    /// Nodes with pods that do not go with their node.
+    pub in_use: usize,
+    /// The fewest nodes that have room for these pods.
+    pub needed: usize,
+    /// The resource that needs most nodes.
+    pub resource: String,
+    /// Whether its usage or its requests need them.
+    pub basis: Basis,
+}
+
+crate::object!(NodesInUse, |nodes| {
+    "in_use": nodes.in_use,
+    "needed": nodes.needed,
+    "resource": nodes.resource,
+    "basis": nodes.basis,
+    "message": nodes.to_string(),
+});
 
 crate::codes! {
     Idle::code {
@@ -239,7 +252,7 @@ impl Idle {
     pub const fn is_goal(&self) -> bool {
         match self {
             Idle::NothingHot | Idle::NotForLong(_) | Idle::AllCold | Idle::NothingUnderused => true,
-            Idle::NothingToEmpty { in_use, needed, .. } => *in_use <= *needed,
+            Idle::NothingToEmpty(nodes) => nodes.in_use <= nodes.needed,
             Idle::NothingCold(_)
             | Idle::FewCold { .. }
             | Idle::SearchUnfinished { .. }

@@ -166,6 +166,9 @@ fn notes(plan: &PlanStatus) -> Markup {
                 }
             }
         }
+        @if let Some(nodes) = &plan.nodes_in_use {
+            ul.notes { li { (nodes) } }
+        }
         @if let Some(none) = plan.no_trend {
             ul.notes { li { (none) } }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::decide::draft::Draft;
-use crate::model::plan::{Class, Idle};
+use crate::model::plan::{Class, NodesInUse};
 use crate::model::snapshot::NodeId;
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
@@ -16,7 +16,7 @@ pub(super) fn in_use(
     draft: &Draft<'_>,
     rule: &EmptyingRule<'_>,
     classes: &BTreeMap<NodeId, Class>,
-) -> Idle {
+) -> NodesInUse {
     let counted =
         classes.iter().filter(|(_, class)| matches!(class, Class::Underused | Class::InUse));
     let nodes: Vec<NodeId> = counted.map(|(node, _)| *node).collect();
@@ -36,7 +36,7 @@ pub(super) fn in_use(
         }
     }
     let (needed, resource, basis) = bound;
-    Idle::NothingToEmpty {
+    NodesInUse {
         in_use: nodes.iter().filter(|n| !rule.is_empty(draft, **n)).count(),
         needed,
         resource: snapshot.resources.name(resource).to_owned(),
