@@ -48,6 +48,13 @@ pub(super) fn time_to_balance(trace: &Trace) -> String {
     }
 }
 
+/// Returns the evictions that hot nodes needed first, and in the end. None are counted for a node
+/// that all its movable pods together would not relieve.
+pub(super) fn still_needed(trace: &Trace) -> String {
+    let needed = trace.summary.needed;
+    needed.map_or("–".to_owned(), |(first, last)| format!("{first} → {last}"))
+}
+
 /// Returns true if a strategy has a target above which a node is hot.
 pub(super) fn has_target(trace: &Trace) -> bool {
     trace.targets_vary || trace.bands.values().any(|band| band.target < Ratio::ONE)

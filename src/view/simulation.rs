@@ -7,8 +7,8 @@ use crate::model::relief::ReliefTotal;
 use crate::simulate::trace::{Eviction, Trace};
 use crate::values::text::{count, duration};
 use crate::view::figures::{
-    caveats, destination, has_target, is_balance_unknown, minutes_above_target, time_to_balance,
-    unknown_objects,
+    caveats, destination, has_target, is_balance_unknown, minutes_above_target, still_needed,
+    time_to_balance, unknown_objects,
 };
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::Table;
@@ -128,6 +128,7 @@ impl SimulationText<'_> {
         rows.extend([
             self.row("evictions", |trace| trace.summary.evictions.to_string()),
             self.row("of these helped", |trace| trace.summary.helped.to_string()),
+            self.row("still needed", still_needed),
             self.row("landed as forecast", |trace| {
                 format!("{} of {}", trace.summary.foreseen.0, trace.summary.foreseen.1)
             }),

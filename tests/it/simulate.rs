@@ -137,6 +137,7 @@ fn a_taint_stays_until_the_replacement_that_depends_on_it_has_landed() {
 #[test]
 fn new_nodes_take_pods_from_full_nodes() {
     let trace = built_in("late-nodes");
+    assert_eq!(trace.summary.needed, Some((8, 0)));
     assert!(ends(&trace).iter().all(|(_, cpu, _)| *cpu <= 60.0), "{:?}", ends(&trace));
     assert!((8..=11).contains(&trace.summary.evictions), "{:?}", trace.summary);
     assert_eq!(trace.summary.helped, trace.summary.evictions);

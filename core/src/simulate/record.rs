@@ -50,6 +50,8 @@ pub(super) struct Recorder {
     /// The nodes whose usage a decision knew, and those of which one did not.
     known: BTreeSet<String>,
     unknown: BTreeSet<String>,
+    /// The evictions that hot nodes needed first, and in the last decision.
+    needed: Option<(usize, usize)>,
     /// The first cycle since which every cycle has had a hot node.
     hot_since: Option<Timestamp>,
     /// The longest time from such a cycle to the next one without a hot node.
@@ -105,6 +107,7 @@ impl Recorder {
             at_first_eviction: None,
             known: BTreeSet::new(),
             unknown: BTreeSet::new(),
+            needed: None,
             hot_since: None,
             longest_hot: SignedDuration::ZERO,
         }
@@ -201,6 +204,13 @@ impl Recorder {
             let unknown = matches!(verdict.class, Class::Unknown(_));
             self.seen(&verdict.node, !unknown);
         }
+        // Several strategies may judge the same node.
+        let needs = plan.nodes.iter().map(|one| (&one.node, one.class.needed().unwrap_or(0)));
+        let needed = needs.collect::<BTreeMap<_, _>>().into_values().sum();
+        self.needed = match self.needed {
+            Some((first, _)) => Some((first, needed)),
+            None => (needed > 0).then_some((needed, needed)),
+        };
         let mut classes = plan.nodes.iter().map(|verdict| &verdict.class);
         let mut hot =
             classes.any(|class| matches!(class, Class::Hot { .. } | Class::Warming { .. }));
@@ -306,6 +316,7 @@ impl Recorder {
                 }),
                 count(&|e| e.to.is_some() && !e.may_land.is_empty()),
             ),
+            needed: self.needed,
             pending: u32::try_from(waits).unwrap_or(u32::MAX),
             time_to_balance: self.hot_since.is_none().then_some(self.longest_hot),
             before: before.unwrap_or_else(|| self.balance_at(0)),

@@ -163,6 +163,9 @@ pub struct Summary {
     pub helped: u32,
     /// Evictions of which it is not known whether they helped.
     pub unknown: u32,
+    /// The fewest evictions that would bring the hot nodes below their targets, in the first
+    /// decision that needed some and in the last one; `None` if none did.
+    pub needed: Option<(usize, usize)>,
     /// Evictions whose replacement landed on a forecast node, and evictions with a forecast.
     pub foreseen: (u32, u32),
     /// Pods that were pending at the end.

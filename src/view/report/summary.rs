@@ -9,7 +9,9 @@ use crate::model::plan::Balance;
 use crate::model::relief::ReliefTotal;
 use crate::simulate::trace::Trace;
 use crate::values::Ratio;
-use crate::view::figures::{is_balance_unknown, minutes_above_target, time_to_balance, withheld};
+use crate::view::figures::{
+    is_balance_unknown, minutes_above_target, still_needed, time_to_balance, withheld,
+};
 use crate::view::scale::{count, path, share_ticks};
 use crate::view::words::{BALANCE_HEADS, percent};
 
@@ -158,6 +160,7 @@ fn figures(trace: &Trace) -> Vec<RunFigure> {
             ..RunFigure::new("evictions", summary.evictions)
         },
         RunFigure::part("of these helped", summary.helped, summary.evictions),
+        RunFigure::new("evictions still needed", still_needed(trace)),
         RunFigure::part("landed as forecast", landed, of),
         RunFigure {
             rank: (!is_balance_unknown(summary)).then_some(rank),

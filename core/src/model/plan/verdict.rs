@@ -104,6 +104,11 @@ impl Class {
         matches!(self, Class::Hot { .. })
     }
 
+    /// Returns the evictions that the node needs to come below its targets.
+    pub const fn needed(&self) -> Option<usize> {
+        if let Class::Hot { needed, .. } = self { *needed } else { None }
+    }
+
     /// Returns true if the node takes no part because of its state or of missing or doubtful data.
     pub const fn is_left_alone(&self) -> bool {
         matches!(
