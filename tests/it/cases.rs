@@ -24,7 +24,7 @@ use std::path::Path;
 use evenkeel::model::plan::{Plan, Steer};
 use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
 
-use crate::it::support::{Cluster, nodes, parse};
+use crate::it::support::{Cluster, nodes, parse_as};
 
 #[test]
 fn every_case_has_its_plan() {
@@ -50,11 +50,12 @@ fn every_case_has_its_plan() {
 fn with_results(usual: &str, case: &str) -> String {
     let lines: Vec<&str> = case.lines().collect();
     let end = lines.iter().position(|line| line.starts_with(['|', '='])).unwrap_or(lines.len());
-    let template = lines[1..end].join("\n");
+    let (name, template) = (lines[0], lines[1..end].join("\n"));
     let mut written: Vec<String> = lines[..end].iter().map(|&line| line.to_owned()).collect();
     let rest = || lines[end..].iter().filter(|line| !line.starts_with("=>"));
     if rest().next().is_none() {
-        written.extend(result(usual, &template, &[]).lines().map(|line| format!("=> {line}")));
+        written
+            .extend(result(name, usual, &template, &[]).lines().map(|line| format!("=> {line}")));
     }
     for line in rest() {
         let Some(row) = line.strip_prefix('|') else {
@@ -63,7 +64,7 @@ fn with_results(usual: &str, case: &str) -> String {
         };
         let row = row.split("=> ").next().unwrap().trim();
         let values: Vec<&str> = row.split('|').map(str::trim).collect();
-        let result = result(usual, &template, &values);
+        let result = result(name, usual, &template, &values);
         match result.lines().collect::<Vec<_>>()[..] {
             [one] if row.is_empty() => written.push(format!("| => {one}")),
             [one] => written.push(format!("| {row} => {one}")),
@@ -77,7 +78,7 @@ fn with_results(usual: &str, case: &str) -> String {
 }
 
 /// Returns what is planned with these values.
-fn result(usual: &str, template: &str, values: &[&str]) -> String {
+fn result(name: &str, usual: &str, template: &str, values: &[&str]) -> String {
     let mut text = template.to_owned();
     for (position, value) in values.iter().enumerate() {
         text = text.replace(&format!("${}", position + 1), &value.replace(';', "\n"));
@@ -85,7 +86,7 @@ fn result(usual: &str, template: &str, values: &[&str]) -> String {
     let (policy, cluster) = text.split_once("---\n").unwrap_or(("", &text));
     let (show, cluster) = shown(cluster);
     let (show_by, policy) = shown(policy);
-    let plan = Cluster::parse(cluster).plan_by(policy_of(usual, policy));
+    let plan = Cluster::parse(cluster).plan_by(policy_of(name, usual, policy));
     match show.or(show_by) {
         Some("nodes") => nodes(&plan),
         Some("steering") => steering(&plan),
@@ -101,7 +102,7 @@ fn shown(text: &str) -> (Option<&str>, &str) {
 }
 
 /// Parses the lines of a case and those of the file whose keys it does not give.
-fn policy_of(usual: &str, policy: &str) -> Policy {
+fn policy_of(name: &str, usual: &str, policy: &str) -> Policy {
     let key = |line: &str| line.split(':').next().unwrap().to_owned();
     let own: Vec<String> = policy.lines().map(key).collect();
     let others = usual.lines().filter(|line| !own.contains(&key(line)));
@@ -109,7 +110,7 @@ fn policy_of(usual: &str, policy: &str) -> Policy {
         .lines()
         .chain(others)
         .partition(|line| line.starts_with("mode: ") || line.starts_with("scheduler: "));
-    let mut policy = parse(&lines.join("\n"));
+    let mut policy = parse_as(name, &lines.join("\n"));
     if modes.contains(&"scheduler: packs") {
         policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
         policy.scheduler.weights[ScorePlugin::PodTopologySpread] = 0;

@@ -496,12 +496,17 @@ fn measure(text: &str) -> Measure {
 
 /// Parses a policy from the part that a test is about. Limits are off unless the part sets them.
 pub(crate) fn parse(text: &str) -> Policy {
+    parse_as("policy.yaml", text)
+}
+
+/// The same with a name for the messages of errors.
+pub(crate) fn parse_as(name: &str, text: &str) -> Policy {
     let mut whole = String::from("apiVersion: evenkeel/v1alpha1\nkind: Policy\n");
     if !text.contains("limits:") {
         whole += "limits: {perCycle: none, perNode: none, perWorkload: none, perMinute: none}\n";
     }
     whole += text;
-    Policy::parse("policy.yaml", &whole).unwrap_or_else(|e| panic!("{e}"))
+    Policy::parse(name, &whole).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Runs a scenario under the policy that it contains.
