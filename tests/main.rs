@@ -32,7 +32,6 @@ mod it {
     mod kubernetes_release;
     mod learning;
     mod ledger;
-    mod lighter_pods;
     mod low_node_utilization;
     mod moved_again;
     mod metrics;
