@@ -12,6 +12,7 @@ use evenkeel::model::snapshot::objects::ObjectKind;
 use serde_json::json;
 use tokio::net::TcpListener;
 
+use crate::it::support::program::temporary;
 use crate::it::support::{Cluster, EVEN, kubeconfig, noon, parse};
 
 /// Three nodes with measured pods that may move.
@@ -288,10 +289,7 @@ async fn without_taints() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let path = format!("{}/without-taints-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
-    let config = kubeconfig(&format!("server: 'http://{address}'"));
-    std::fs::write(&path, config).unwrap();
-    path
+    temporary(&kubeconfig(&format!("server: 'http://{address}'")))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,8 +19,10 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
+use crate::it::support::program::{printed, program, temporary};
 use crate::it::support::random_cluster::{NODES, PODS};
 use crate::it::support::{Cluster, EVEN, cases, noon, one_heavy_pod, parse, random_cluster, text};
+use crate::shared::boards::read;
 use crate::shared::table::rows;
 
 /// Every strategy, in an order in which each finds pods.
@@ -476,65 +478,67 @@ fn dead_loop(policy: &str) -> (Engine, Snapshot) {
 fn page(policy: &str, subject: &Subject, width: usize) -> String {
     let (engine, snapshot) = dead_loop(policy);
     explanation_text(&engine.explain(&snapshot, subject, noon()).unwrap(), width)
+        .trim_start()
+        .into()
 }
 
 #[test]
 fn the_page_of_a_pod() {
     assert_snapshot!(page(EVEN, &Subject::Pod("default/hot-1".to_owned()), 100), @r"
-Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
-LowNodeUtilization: stays: its replacement would return to n1: its preferred node affinity outweighs
-    the free nodes
-to change that: change the preferred node affinity so that it does not favour n1; or use `steering`,
-    so that the scheduler avoids its node
+    Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
+    LowNodeUtilization: stays: its replacement would return to n1: its preferred node affinity outweighs
+        the free nodes
+    to change that: change the preferred node affinity so that it does not favour n1; or use `steering`,
+        so that the scheduler avoids its node
 
-Usage  5 samples in 5m; decisions use an average with a half-life
-cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
-memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  requests 256Mi
+    Usage  5 samples in 5m; decisions use an average with a half-life
+    cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
+    memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  requests 256Mi
 
-Gates  each checked alone, as if LowNodeUtilization selected the pod now
-evictable    admits
-replacement  admits
-replicas     admits
-disruption   admits
-cooldown     admits
-worth        admits
-approval     admits
-landing      refuses: its replacement would return to n1: its preferred node affinity outweighs the
-             free nodes
-             to change that: change the preferred node affinity so that it does not favour n1; or
-             use `steering`, so that the scheduler avoids its node
-limits       admits
+    Gates  each checked alone, as if LowNodeUtilization selected the pod now
+    evictable    admits
+    replacement  admits
+    replicas     admits
+    disruption   admits
+    cooldown     admits
+    worth        admits
+    approval     admits
+    landing      refuses: its replacement would return to n1: its preferred node affinity outweighs the
+                 free nodes
+                 to change that: change the preferred node affinity so that it does not favour n1; or
+                 use `steering`, so that the scheduler avoids its node
+    limits       admits
 
-Replacement  the conditions for a replacement that starts
-controller       a controller creates a replacement
-namespace        its namespace is not being deleted
-completion       its work does not end, or belongs to a Job
-job              its Job survives the eviction
-order            its StatefulSet can create a pod now
-start            new pods of its controller start
-priority-class   the API server accepts its PriorityClass
-template         its template stays, and the scheduler chooses its node
-known            everything that its place depends on is known
-claims           its claims and their volumes can be used
-new-volumes      its new volumes are provisioned where it lands
-local-volumes    none of its volumes is a directory of its node
-shared-volumes   no other pod holds or awaits its volumes
+    Replacement  the conditions for a replacement that starts
+    controller       a controller creates a replacement
+    namespace        its namespace is not being deleted
+    completion       its work does not end, or belongs to a Job
+    job              its Job survives the eviction
+    order            its StatefulSet can create a pod now
+    start            new pods of its controller start
+    priority-class   the API server accepts its PriorityClass
+    template         its template stays, and the scheduler chooses its node
+    known            everything that its place depends on is known
+    claims           its claims and their volumes can be used
+    new-volumes      its new volumes are provisioned where it lands
+    local-volumes    none of its volumes is a directory of its node
+    shared-volumes   no other pod holds or awaits its volumes
 
-Landing  predicted nodes of the replacement, by the scheduler's scores
-n1 (current)  100%  score 768  its own node: nothing is gained
-      NodeAffinity=200, NodeResourcesFit=93, PodTopologySpread=100
-n2              0%  score 672  helps; the node would be 18% full
-      NodeAffinity=0, NodeResourcesFit=97, PodTopologySpread=200
-equal on all nodes: ImageLocality, InterPodAffinity, NodeResourcesBalancedAllocation,
-    TaintToleration
-returns to its node: its preferred node affinity outweighs the free nodes
-cannot run it: n3 is cordoned
-cannot run it: n4 is tainted
+    Landing  predicted nodes of the replacement, by the scheduler's scores
+    n1 (current)  100%  score 768  its own node: nothing is gained
+          NodeAffinity=200, NodeResourcesFit=93, PodTopologySpread=100
+    n2              0%  score 672  helps; the node would be 18% full
+          NodeAffinity=0, NodeResourcesFit=97, PodTopologySpread=200
+    equal on all nodes: ImageLocality, InterPodAffinity, NodeResourcesBalancedAllocation,
+        TaintToleration
+    returns to its node: its preferred node affinity outweighs the free nodes
+    cannot run it: n3 is cordoned
+    cannot run it: n4 is tainted
 
-Ledger  earlier evictions of default/Deployment/hot
-the last move did not help; the workload rested until 2026-11-21T11:30:00Z
-40m ago  hot-0  n1 → n1  the replacement returned to the same node
-");
+    Ledger  earlier evictions of default/Deployment/hot
+    the last move did not help; the workload rested until 2026-11-21T11:30:00Z
+    40m ago  hot-0  n1 → n1  the replacement returned to the same node
+    ");
 }
 
 #[test]
@@ -599,37 +603,36 @@ fn a_finished_pod_needs_no_replacement() {
 #[test]
 fn the_page_of_a_node() {
     assert_snapshot!(page(EVEN, &Subject::Node("n1".to_owned()), 100), @r"
-Node n1  Ready, 5 pods
+    Node n1  Ready, 5 pods
 
-Usage  5 samples in 5m; decisions use an average with a half-life
-cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.09   requests 500m  of 8
-memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
+    Usage  5 samples in 5m; decisions use an average with a half-life
+    cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.09   requests 500m  of 8
+    memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
 
-Strategies  balancing strategies; before → after the moves of this cycle
-LowNodeUtilization  hot: cpu 64% is above the target 50%, and needs 1 eviction
-  cpu  ████┊█│█       64%  ┊ threshold 30%  │ target 50%  over by 1.09
+    Strategies  balancing strategies; before → after the moves of this cycle
+    LowNodeUtilization  hot: cpu 64% is above the target 50%, and needs 1 eviction
+      cpu  ████┊█│█       64%  ┊ threshold 30%  │ target 50%  over by 1.09
 
-Pods  heaviest first, each with its most important verdict
-default/hot-1    1.22  600Mi  stays: its replacement would return to n1: its preferred node affinity
-                              outweighs the free nodes
-                              to change that: change the preferred node affinity so that it does not
-                              favour n1; or use `steering`, so that the scheduler avoids its node
-default/hot-2    1.22  600Mi  as above
-default/hot-3    1.22  600Mi  as above
-default/hot-4    1.22  600Mi  as above
-default/agent-1   82m   60Mi  the strategy does not count it, because it may not be evicted: its
-                              DaemonSet would recreate it on the same node
-");
+    Pods  heaviest first, each with its most important verdict
+    default/hot-1    1.22  600Mi  stays: its replacement would return to n1: its preferred node affinity
+                                  outweighs the free nodes
+                                  to change that: change the preferred node affinity so that it does not
+                                  favour n1; or use `steering`, so that the scheduler avoids its node
+    default/hot-2    1.22  600Mi  as above
+    default/hot-3    1.22  600Mi  as above
+    default/hot-4    1.22  600Mi  as above
+    default/agent-1   82m   60Mi  the strategy does not count it, because it may not be evicted: its
+                                  DaemonSet would recreate it on the same node
+    ");
 }
 
 #[test]
 fn bars_of_a_node_and_a_comparison_fit_a_terminal_of_80_columns() {
-    let output = |arguments: &[&str]| String::from_utf8(program(arguments).stdout).unwrap();
-    let page = output(&["explain", "node", "n1", "--from", "examples/late-nodes.yaml"]);
+    let page = printed(&["explain", "node", "n1", "--from", "examples/late-nodes.yaml"]);
     let bars: Vec<&str> = page.lines().filter(|line| line.contains("│ target")).collect();
     assert_eq!(bars.len(), 2, "{page}");
     let policy = ["--policy", "policy.example.yaml"];
-    let compared = output(&[&["simulate", "two-workers"], &policy[..], &policy[..]].concat());
+    let compared = printed(&[&["simulate", "two-workers"], &policy[..], &policy[..]].concat());
     let nodes = compared.split("\n\n").find(|section| section.starts_with("Nodes")).unwrap();
     for line in bars.into_iter().chain(nodes.lines()) {
         assert!(line.chars().count() <= 80, "{line}");
@@ -703,16 +706,6 @@ fn an_ambiguous_name_is_answered_with_the_candidates() {
     assert!(engine.explain(&snapshot, &Subject::Workload("shop/web".to_owned()), noon()).is_ok());
 }
 
-/// Runs the program in the folder of the repository.
-pub(crate) fn program(arguments: &[&str]) -> std::process::Output {
-    let root = env!("CARGO_MANIFEST_DIR");
-    std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"))
-        .current_dir(root)
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
 /// The first block of output that a page shows below a command.
 fn shown<'p>(page: &'p str, command: &str) -> &'p str {
     let (_, after) = page.split_once(command).unwrap();
@@ -720,52 +713,41 @@ fn shown<'p>(page: &'p str, command: &str) -> &'p str {
     after.split_once("```").unwrap().0
 }
 
-fn page_of_docs(path: &str) -> String {
-    std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
-}
-
 #[test]
 fn the_docs_show_the_real_output_of_explain() {
-    let page = page_of_docs("docs/using.md");
+    let page = read("docs/using.md");
     let command = "explain pod hot-6f9c7d8b54-8sd9d --from examples/late-nodes.yaml";
     let arguments: Vec<&str> = command.split(' ').collect();
-    let output = String::from_utf8(program(&arguments).stdout).unwrap();
+    let output = printed(&arguments);
     assert!(output.contains(shown(&page, command)), "{output}");
 }
 
 #[test]
 fn the_readme_shows_the_real_output_of_simulate() {
-    let readme = page_of_docs("README.md");
-    let output = String::from_utf8(program(&["simulate"]).stdout).unwrap();
-    assert_eq!(output, shown(&readme, "cargo run -- simulate"));
+    let readme = read("README.md");
+    assert_eq!(printed(&["simulate"]), shown(&readme, "cargo run -- simulate"));
 }
 
 #[test]
 fn a_node_of_unknown_usage_has_no_value_that_decisions_use() {
-    let folder = env!("CARGO_MANIFEST_DIR");
-    let cluster = std::fs::read_to_string(format!("{folder}/examples/late-nodes.yaml")).unwrap();
+    let cluster = read("examples/late-nodes.yaml");
     let node = "{apiVersion: v1, kind: Node, metadata: {name: extra}, status: {allocatable: {cpu: \
                 '4', memory: 8Gi, pods: '20'}, conditions: [{type: Ready, status: 'True'}]}}";
-    let file = format!("{}/unknown-usage.yaml", env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(&file, format!("{cluster}\n---\n{node}\n")).unwrap();
-    let page = program(&["explain", "node", "extra", "--from", &file]).stdout;
-    let page = String::from_utf8(page).unwrap();
+    let file = temporary(&format!("{cluster}\n---\n{node}\n"));
+    let page = printed(&["explain", "node", "extra", "--from", &file]);
     assert!(page.contains("Usage  0 samples in 5m\n"), "{page}");
     assert!(page.contains("unknown: "), "{page}");
 }
 
 #[test]
 fn a_ledger_in_the_file_is_used() {
-    let cluster =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/late-nodes.yaml"))
-            .unwrap();
+    let cluster = read("examples/late-nodes.yaml");
     let pod = "default/hot-6f9c7d8b54-5pztx";
     let explain = |name: &str, data: &str| {
         let map = format!(
             "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: kube-system}}\n{data}"
         );
-        let file = format!("{}/{name}.yaml", env!("CARGO_TARGET_TMPDIR"));
-        std::fs::write(&file, format!("{cluster}\n{map}")).unwrap();
+        let file = temporary(&format!("{cluster}\n{map}"));
         program(&["explain", "pod", pod, "--from", &file, "--namespace", "kube-system"])
     };
     let useless = r#"{"version":1,"entries":[],

@@ -10,8 +10,8 @@ use evenkeel::simulate::trace::Trace;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use crate::it::explain::program;
 use crate::it::samples;
+use crate::it::support::program::{printed, program, temporary};
 use crate::it::support::{noon, parse};
 
 const POLICY: &str = "evictable: {minPodAge: 0s, minReplicas: 1}
@@ -21,37 +21,19 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cp
 
 /// A machine of 4 cores, and its usage.
 fn node(name: &str, cpu: &str) -> [Value; 2] {
-    let size = json!({"cpu": "4", "memory": "16Gi", "pods": "110"});
-    let ready = json!([{"type": "Ready", "status": "True"}]);
-    [
-        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
-            "status": {"allocatable": size, "conditions": ready}}),
-        json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics",
-            "metadata": {"name": name}, "timestamp": "2026-11-21T12:00:00Z", "window": "30s",
-            "usage": {"cpu": cpu, "memory": "1Gi"}}),
-    ]
+    [samples::node(name), samples::uses(name, cpu)]
 }
 
 /// A running pod of an owner such as `StatefulSet/web` that uses one core.
 fn pod(name: &str, owner: &str, node: &str) -> [Value; 2] {
     let (kind, owner) = owner.split_once('/').unwrap();
     let group = if kind == "Job" { "batch/v1" } else { "apps/v1" };
-    let owner = json!({"apiVersion": group, "kind": kind, "name": owner, "controller": true});
-    let requests = json!({"cpu": "100m", "memory": "100Mi"});
-    let usage = json!({"cpu": "1", "memory": "100Mi"});
-    [
-        json!({"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "namespace": "default", "uid": name,
-                "creationTimestamp": "2026-11-20T12:00:00Z", "ownerReferences": [owner]},
-            "spec": {"nodeName": node,
-                "containers": [{"name": "main", "image": "i", "resources": {"requests": requests}}]},
-            "status": {"phase": "Running", "startTime": "2026-11-20T12:00:00Z",
-                "conditions": [{"type": "Ready", "status": "True"}]}}),
-        json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
-            "metadata": {"name": name, "namespace": "default"},
-            "timestamp": "2026-11-21T12:00:00Z", "window": "30s",
-            "containers": [{"name": "main", "usage": usage}]}),
-    ]
+    let mut pod = samples::simple(name);
+    pod["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": group, "kind": kind, "name": owner, "controller": true}]);
+    pod["spec"]["nodeName"] = json!(node);
+    pod["status"]["startTime"] = json!("2026-11-20T12:00:00Z");
+    [pod, samples::pod_uses(name, &["main"], "1")]
 }
 
 /// A StatefulSet that wants so many pods.
@@ -255,11 +237,8 @@ fn a_policy_that_names_a_class_which_the_file_lacks_is_refused() {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     let policy = POLICY.replace("minReplicas: 1", "priorityBelow: none-such");
     let policy = format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{policy}");
-    let folder = env!("CARGO_TARGET_TMPDIR");
-    std::fs::write(format!("{folder}/classes.json"), list.to_string()).unwrap();
-    std::fs::write(format!("{folder}/classes.yaml"), policy).unwrap();
+    let (cluster, policy) = (temporary(&list.to_string()), temporary(&policy));
     for command in ["plan", "simulate"] {
-        let [cluster, policy] = ["json", "yaml"].map(|kind| format!("{folder}/classes.{kind}"));
         let output = program(&[command, "--from", &cluster, "--policy", &policy]);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{command}: {error}");
@@ -274,10 +253,8 @@ fn objects_that_are_not_known_are_named_and_a_hot_node_that_is_left_alone_counts
     odd["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("lots");
     all.push(odd);
     let list = json!({"apiVersion": "v1", "kind": "List", "items": all});
-    let file = format!("{}/doubts.json", env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(&file, list.to_string()).unwrap();
-    let page = program(&["simulate", "--from", &file, "--duration", "5m"]).stdout;
-    let page = String::from_utf8(page).unwrap();
+    let file = temporary(&list.to_string());
+    let page = printed(&["simulate", "--from", &file, "--duration", "5m"]);
     for line in [
         "\nthe file has no PodDisruptionBudgets: ",
         "\n1 object cannot be read, such as: Pod default/odd cannot be read:",
@@ -292,15 +269,10 @@ fn objects_that_are_not_known_are_named_and_a_hot_node_that_is_left_alone_counts
 fn a_pod_on_a_node_that_the_file_lacks_keeps_its_node() {
     let list = json!({"apiVersion": "v1", "kind": "List",
         "items": with(pod("web-1", "ReplicaSet/web", "gone"))});
-    let file = format!("{}/lacking-node.json", env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(&file, list.to_string()).unwrap();
-    let page = |arguments: &[&str]| {
-        let output = program(&[arguments, &["--from", &file]].concat());
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let plan = page(&["plan"]);
+    let file = temporary(&list.to_string());
+    let plan = printed(&["plan", "--from", &file]);
     assert!(plan.contains("\n1 pod has a node that is not known: gone\n"), "{plan}");
-    let pod = page(&["explain", "pod", "web-1"]);
+    let pod = printed(&["explain", "pod", "web-1", "--from", &file]);
     assert!(pod.contains("Pod default/web-1  on gone"), "{pod}");
     assert!(pod.contains("it is on no known node"), "{pod}");
 }

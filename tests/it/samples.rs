@@ -21,7 +21,7 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cp
 ";
 
 /// A machine of 4 cores and 16 GiB.
-fn node(name: &str) -> Value {
+pub(crate) fn node(name: &str) -> Value {
     let size = json!({"cpu": "4", "memory": "16Gi", "pods": "110"});
     let ready = json!([{"type": "Ready", "status": "True"}]);
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
@@ -29,7 +29,7 @@ fn node(name: &str) -> Value {
 }
 
 /// A sample of a node at noon.
-fn uses(name: &str, cpu: &str) -> Value {
+pub(crate) fn uses(name: &str, cpu: &str) -> Value {
     uses_at(name, cpu, "2026-11-21T12:00:00Z")
 }
 
@@ -54,7 +54,7 @@ fn pod(name: &str, containers: &Value, status: &Value) -> Value {
 }
 
 /// A pod with one container that runs.
-fn simple(name: &str) -> Value {
+pub(crate) fn simple(name: &str) -> Value {
     let resources = json!({"requests": {"cpu": "300m", "memory": "256Mi"}});
     let containers = json!([{"name": "main", "image": "i", "resources": resources}]);
     pod(name, &containers, &json!({"containerStatuses": [running("main")]}))
@@ -65,7 +65,7 @@ fn running(name: &str) -> Value {
 }
 
 /// A sample of a pod that covers these containers, each with this cpu.
-fn pod_uses(name: &str, containers: &[&str], cpu: &str) -> Value {
+pub(crate) fn pod_uses(name: &str, containers: &[&str], cpu: &str) -> Value {
     let usage = json!({"cpu": cpu, "memory": "100Mi"});
     let containers = containers.iter().map(|name| json!({"name": name, "usage": usage}));
     json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",

@@ -19,6 +19,7 @@
 
 mod pod_options;
 mod storage;
+pub(crate) mod program;
 pub(crate) mod random_cluster;
 pub(crate) mod watched;
 

@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use evenkeel::model::snapshot::objects::ObjectKind;
 use serde_json::{Value, json};
+
+use crate::it::support::program::{printed, temporary};
 
 /// From nodes above 60 % of cpu to others, without waiting.
 const POLICY: &str = "
@@ -198,23 +198,9 @@ fn run(arguments: &[&str], file: &str) -> String {
     run_by(POLICY, arguments, file)
 }
 
-fn run_by(policy_text: &str, arguments: &[&str], file: &str) -> String {
-    static FILES: AtomicU32 = AtomicU32::new(0);
-    let number = FILES.fetch_add(1, Ordering::Relaxed);
-    let path = |end: &str| format!("{}/unknown-{number}{end}", env!("CARGO_TARGET_TMPDIR"));
-    let (cluster, policy) = (path(""), path("-policy.yaml"));
-    std::fs::write(&cluster, file).unwrap();
-    std::fs::write(&policy, policy_text).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
-        .args(arguments)
-        .args(["--from", &cluster, "--policy", &policy])
-        .output()
-        .unwrap();
-    let mut all = String::from_utf8(output.stdout).unwrap();
-    if all.is_empty() {
-        all = String::from_utf8(output.stderr).unwrap();
-    }
-    all
+fn run_by(policy: &str, arguments: &[&str], file: &str) -> String {
+    let (cluster, policy) = (temporary(file), temporary(policy));
+    printed(&[arguments, &["--from", &cluster, "--policy", &policy]].concat())
 }
 
 /// As from an old recording. Its meaning is not known, so it must not be left out.
@@ -868,9 +854,8 @@ fn names_in_a_file_cannot_control_the_terminal() {
 #[test]
 fn the_documented_commands_record_every_kind_that_a_plan_reads() {
     let root = env!("CARGO_MANIFEST_DIR");
-    let help = Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(["plan", "--help"]).output();
     // The help breaks the commands so that they fit 80 columns.
-    let help = String::from_utf8(help.unwrap().stdout).unwrap().replace("\\\n      ", "");
+    let help = printed(&["plan", "--help"]).replace("\\\n      ", "");
     let commands: Vec<&str> =
         help.lines().map(str::trim).filter(|line| line.starts_with("kubectl get")).collect();
     assert_eq!(commands.len(), 3, "{help}");

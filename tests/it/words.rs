@@ -9,6 +9,7 @@ use evenkeel::model::plan::{Protected, Refusal, Temporary};
 use evenkeel::view::explain::explanation_text;
 use jiff::SignedDuration;
 
+use crate::it::support::program::{printed, temporary};
 use crate::it::support::{Cluster, EVEN, noon, parse, text};
 
 fn explained(cluster: &str, policy: &str, pod: &str) -> String {
@@ -175,17 +176,10 @@ fn a_reason_that_ends_at_a_known_time_says_when() {
     assert!(Refusal::Temporary(Temporary::DoNotDisrupt(left)).is_temporary());
 }
 
-/// Runs the program on a file of objects and a policy.
-fn program(name: &str, objects: &str, policy: &str) -> String {
-    let folder = env!("CARGO_TARGET_TMPDIR");
-    let (file, rules) = (format!("{folder}/{name}.yaml"), format!("{folder}/{name}-p.yaml"));
-    std::fs::write(&file, format!("---\n{objects}")).unwrap();
-    std::fs::write(&rules, policy).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
-        .args(["plan", "--from", &file, "--policy", &rules])
-        .output()
-        .unwrap();
-    String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+/// The plan of the program for a file of objects and a policy.
+fn planned(objects: &str, policy: &str) -> String {
+    let (file, policy) = (temporary(&format!("---\n{objects}")), temporary(policy));
+    printed(&["plan", "--from", &file, "--policy", &policy])
 }
 
 fn node(name: &str, label: &str) -> String {
@@ -221,7 +215,7 @@ fn the_summary_fits_the_strategy_and_requests_stand_in_for_missing_usage() {
     .concat();
     let policy = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies:\n\
         - removePodsViolatingNodeAffinity: {nodeAffinityType: [preferredDuringSchedulingIgnoredDuringExecution]}\n";
-    let page = program("words-preferred", &objects, policy);
+    let page = planned(&objects, policy);
     let summary = "no moves possible: 1 pod that RemovePodsViolatingNodeAffinity selects stays";
     assert!(page.contains(summary), "{page}");
     assert!(page.contains("Nodes  by requests") && page.contains("75%"), "{page}");
@@ -239,7 +233,7 @@ fn a_finished_pod_is_removed_and_a_landing_without_limits_is_still_named() {
     .concat();
     let policy = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nevictable: {nodeFit: false, \
         minReplicas: 0}\nstrategies:\n- podLifeTime: {maxPodLifeTimeSeconds: 60}\n";
-    let page = program("words-removed", &objects, policy);
+    let page = planned(&objects, policy);
     assert!(page.contains("a, removed"), "{page}");
     assert!(page.contains("b → a"), "{page}");
     lacks(&page, &["→ ?", "hot"]);
@@ -262,8 +256,7 @@ fn a_missing_policy_is_not_missed_by_another_command() {
     let one = r#"{"namespace": "default", "pod": "web-1", "uid": "u", "node": "n1",
         "may_land": ["n2"], "strategy": "PodLifeTime"}"#;
     let plan = format!(r#"{{"id": "0", "at": "{}", "moves": [{one}], "proposed": []}}"#, noon());
-    let file = format!("{}/words-plan.json", env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(&file, plan).unwrap();
+    let file = temporary(&plan);
     let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
         .args(["apply", &file])
         .env_remove("EVENKEEL_POLICY")
