@@ -112,6 +112,19 @@ fn each_defect_is_named_by_its_own_line() {
     }
 }
 
+/// Its pods are replaced one after another, with a pause for `minReadySeconds` between two.
+#[test]
+fn a_rollout_of_a_stateful_set_keeps_its_pods_only_for_now() {
+    let pod = "db cpu=100m uses=10m owner=StatefulSet parallel newest=db-b";
+    for state in ["unready", "terminating", "condition=Ready:True::2m"] {
+        let old = format!("  {pod} labels=controller-revision-hash:db-a");
+        let new = format!("  {pod} labels=controller-revision-hash:db-b {state}");
+        let all = examined(&Cluster::parse(&format!("{HEALTHY}{old}\n{old}\n{new}\n")));
+        let pods = all.iter().find(|d| d.check == "pods").unwrap();
+        assert_eq!(pods.severity, Severity::Ok, "{state}: {pods:?}");
+    }
+}
+
 /// A migrated installation keeps descheduler's names and labels.
 #[test]
 fn an_instance_in_the_place_of_descheduler_is_no_other_program() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::decide::draft::Draft;
 use crate::decide::gate;
-use crate::decide::projection::World;
+use crate::decide::projection::{LONG_START, World};
 use crate::model::plan::{Halt, Protected, Refusal, Replacement};
 use crate::model::snapshot::facts::{NodeClosure, PodPhase, Skipped};
 use crate::model::snapshot::objects::ObjectKind;
@@ -244,9 +244,11 @@ fn single_replicas(draft: &Draft<'_>) -> Diagnosis {
 /// leaves out stay on purpose, and count only if no other pod is left.
 fn immovable_pods(draft: &Draft<'_>) -> Diagnosis {
     let none_may_move = running(draft).next().is_some() && !running(draft).any(may_move(draft));
-    let counts = |why: &Refusal| lasts(why) && (none_may_move || !is_on_purpose(why));
+    let counts = |pod: PodId, why: &Refusal| {
+        lasts(pod, why, draft) && (none_may_move || !is_on_purpose(why))
+    };
     let mut reasons: BTreeMap<&'static str, (usize, String)> = BTreeMap::new();
-    for (_, why) in refusals(draft).filter(|(_, why)| counts(why)) {
+    for (_, why) in refusals(draft).filter(|(pod, why)| counts(*pod, why)) {
         let entry = reasons.entry(why.code());
         entry.or_insert_with(|| (0, why.remedy())).0 += 1;
     }
@@ -270,7 +272,9 @@ fn may_move<'d>(draft: &'d Draft<'_>) -> impl Fn(PodId) -> bool + 'd {
     let strategies = 0..draft.world.policy.strategies.len();
     move |pod| {
         let refused = |strategy| gate::evictable(pod, strategy, draft).err();
-        strategies.clone().any(|strategy| refused(strategy).is_none_or(|why| !lasts(&why)))
+        strategies
+            .clone()
+            .any(|strategy| refused(strategy).is_none_or(|why| !lasts(pod, &why, draft)))
     }
 }
 
@@ -288,9 +292,10 @@ fn refusals<'d>(draft: &'d Draft<'_>) -> impl Iterator<Item = (PodId, Refusal)> 
 
 /// Whether a refusal lasts until somebody changes something. Other checks name too few replicas and
 /// unknown objects.
-fn lasts(why: &Refusal) -> bool {
+fn lasts(pod: PodId, why: &Refusal, draft: &Draft<'_>) -> bool {
     match why {
         Refusal::Protected(why) => !matches!(why, Protected::UnknownPriority(_)),
+        Refusal::Replacement(Replacement::OtherRevision { .. }) => !rolls_out(pod, draft),
         Refusal::Replacement(why) => matches!(
             why,
             Replacement::Bare
@@ -299,7 +304,6 @@ fn lasts(why: &Refusal) -> bool {
                 | Replacement::JobWouldFail { .. }
                 | Replacement::NamesNode { .. }
                 | Replacement::Gated(_)
-                | Replacement::OtherRevision { .. }
                 | Replacement::MissingPriorityClass(_)
                 | Replacement::LocalStorage
                 | Replacement::NewVolume(_)
@@ -310,6 +314,15 @@ fn lasts(why: &Refusal) -> bool {
         | Refusal::Temporary(_)
         | Refusal::Landing(_) => false,
     }
+}
+
+/// Whether a controller still replaces its pods by those of another revision: not all have been
+/// Ready for long.
+fn rolls_out(pod: PodId, draft: &Draft<'_>) -> bool {
+    let World { snapshot, now, .. } = draft.world;
+    let is_new = |since| now.duration_since(since) < LONG_START;
+    let mut siblings = snapshot.siblings(snapshot.pod(pod));
+    siblings.any(|(_, other)| !other.serves() || other.ready_since().is_some_and(is_new))
 }
 
 /// Whether a refusal is what the policy says, or right for a system pod.
