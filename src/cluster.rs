@@ -451,7 +451,7 @@ mod tests {
         }
         assert_eq!(cluster.cut_off(LocalTime::now()), None);
         let failures = cluster.failures().lasting();
-        let reported = failures.iter().map(|f| (f.request.as_str(), f.effect));
+        let reported = failures.iter().map(|f| (f.request.as_str(), &*f.effect));
         assert_eq!(reported.collect::<Vec<_>>(), [("watch of CSINode", LACKING)]);
         cluster.recovered(ObjectKind::CsiNode);
         assert!(cluster.failures().lasting().is_empty());

@@ -231,7 +231,7 @@ impl Failures {
             request: request.to_string(),
             lasts: whole_seconds(failure.since.elapsed()),
             why: failure.why.clone(),
-            effect: failure.effect,
+            effect: failure.effect.into(),
         };
         lasting.map(of).collect()
     }

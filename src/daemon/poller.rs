@@ -91,7 +91,7 @@ impl UsagePoller {
     /// Returns the state of the sources for the status page.
     pub(super) fn source_facts(&self) -> Vec<SourceStatus> {
         let facts = |polled: &PolledSource| SourceStatus {
-            name: polled.name(),
+            name: polled.name().into(),
             in_use: self.active == ActiveSource::Fresh(polled.source.kind()),
             read: polled.read,
             newest_sample: polled.newest,

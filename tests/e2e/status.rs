@@ -132,7 +132,7 @@ fn hostile(at: Timestamp) -> Board {
         proposal: None,
         guards: Truncated::first(10, (0..5).map(stopped)),
         basis: Basis::Actual,
-        classes: vec![ClassCount { class: "hot", nodes: 5 }],
+        classes: vec![ClassCount { class: "hot".into(), nodes: 5 }],
         balance: BTreeMap::new(),
         nodes: Truncated::first(30, (0..40).map(node)),
         moves: Truncated::first(10, (0..5).map(moved)),

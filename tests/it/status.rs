@@ -444,22 +444,22 @@ fn the_terminal_shows_the_same_status() {
     status.board.role(|| ElectionRole::Leading);
     let text = status_text(&status.json_text(after(5)), 100).unwrap();
     insta::assert_snapshot!(text, @r"
-evenkeel 0.1.0 · evenkeel-0 · leader
-Uneven: 1 node is hot, no evictions; 7 candidates stay: its replacement could land on n3, whose
-    usage is unknown
-last plan 5s ago · next in 55s · metricsApi: newest sample 5s ago
-policy: 1 strategy (LowNodeUtilization on actual usage), every 1m; in force for 2m5s
+    evenkeel 0.1.0 · evenkeel-0 · leader
+    Uneven: 1 node is hot, no evictions; 7 candidates stay: its replacement could land on n3, whose
+        usage is unknown
+    last plan 5s ago · next in 55s · metricsApi: newest sample 5s ago
+    policy: 1 strategy (LowNodeUtilization on actual usage), every 1m; in force for 2m5s
 
-Nodes  1 hot, 1 unknown, 2 cold
-             cpu                        memory
-n1  hot      ██████┊███│███████    89%  ████                  22%
-n3  unknown                          ?                          ?
-n2  cold     █████ ┊   │           25%                         0%
-n4  cold           ┊   │            0%                         0%
+    Nodes  1 hot, 1 unknown, 2 cold
+                 cpu                        memory
+    n1  hot      ██████┊███│███████    89%  ████                  22%
+    n3  unknown                          ?                          ?
+    n2  cold     █████ ┊   │           25%                         0%
+    n4  cold           ┊   │            0%                         0%
 
-Pods that stay  candidates, by the reason
-7  its replacement could land on n3, whose usage is unknown
-");
+    Pods that stay  candidates, by the reason
+    7  its replacement could land on n3, whose usage is unknown
+    ");
 
     let mut status = PublishedStatus::new(parse(EVEN));
     let cluster = Cluster::parse(&UNEVEN.replace("no-metrics", ""));
@@ -790,7 +790,7 @@ async fn the_security_headers_allow_only_the_own_style_and_script() {
 
 fn source(name: &'static str, error: Option<&str>) -> SourceStatus {
     SourceStatus {
-        name,
+        name: name.into(),
         in_use: true,
         read: Some(noon()),
         newest_sample: Some(noon()),

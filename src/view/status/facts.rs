@@ -2,6 +2,7 @@
 //!
 //! Every list that grows with the cluster is bounded.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -92,10 +93,11 @@ pub enum ElectionRole {
 }
 
 /// The state of one usage source.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SourceStatus {
     /// The name of the source in the policy.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Whether decisions use this source now.
     pub in_use: bool,
     /// The last successful read.
@@ -107,7 +109,8 @@ pub struct SourceStatus {
 }
 
 /// Requests that keep failing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LastingFailure {
     /// The subject of the request.
     pub request: String,
@@ -116,7 +119,7 @@ pub struct LastingFailure {
     /// The cause of the last failure.
     pub why: String,
     /// The consequence.
-    pub effect: &'static str,
+    pub effect: Cow<'static, str>,
 }
 
 /// One past cycle.
@@ -196,12 +199,13 @@ pub struct PlanStatus {
 }
 
 /// A guard of the policy and its state.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct GuardStatus {
     /// Its name.
     pub guard: String,
     /// Its scope: `cluster`, `namespace` or `workload`.
-    pub scope: &'static str,
+    pub scope: Cow<'static, str>,
     /// The highest value of the newest answer; `None` without a usable answer or a value.
     pub value: Option<QueryValue>,
     /// The limit.
@@ -209,7 +213,7 @@ pub struct GuardStatus {
     /// The time of the newest answer.
     pub answered: Option<Timestamp>,
     /// The state: `stops`, `missing` (evictions go on) or `quiet`.
-    pub state: &'static str,
+    pub state: Cow<'static, str>,
     /// The reason for the state, in one sentence.
     pub message: String,
 }
@@ -237,10 +241,11 @@ pub struct ProposedStatus {
 }
 
 /// The number of nodes of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ClassCount {
     /// The code of the class.
-    pub class: &'static str,
+    pub class: Cow<'static, str>,
     /// The number of nodes.
     pub nodes: usize,
 }
@@ -321,7 +326,8 @@ pub struct RefusalGroup {
 }
 
 /// The evictions in the ledger.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LedgerStatus {
     /// Evictions that still matter, the newest first.
     pub entries: Truncated<LedgerEviction>,
@@ -334,7 +340,8 @@ pub struct LedgerStatus {
 }
 
 /// An eviction in the ledger.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LedgerEviction {
     /// The pod's top-level controller.
     pub workload: String,
@@ -347,7 +354,7 @@ pub struct LedgerEviction {
     /// When the eviction was decided.
     pub at: Timestamp,
     /// The state: `intended`, `deferred`, `evicted`, `watched`, or the code of the result.
-    pub state: &'static str,
+    pub state: Cow<'static, str>,
     /// The state in one sentence.
     pub message: String,
     /// The end of the replacement's cooldown; `None` without a replacement, or once the cooldown is
@@ -356,7 +363,8 @@ pub struct LedgerEviction {
 }
 
 /// A pod whose last evictions the API server rejected.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RejectedPod {
     /// The pod.
     pub pod: String,
@@ -369,7 +377,8 @@ pub struct RejectedPod {
 }
 
 /// A workload whose last moves did not help.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RestingWorkload {
     /// The workload.
     pub workload: String,

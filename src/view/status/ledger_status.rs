@@ -62,7 +62,7 @@ fn eviction(
         from: entry.node.clone(),
         to: replacement.map(|node| (*node).to_owned()),
         at: entry.at,
-        state: entry.state.code(),
+        state: entry.state.code().into(),
         message: message(entry.state),
         rests_until,
     }

@@ -77,7 +77,7 @@ fn header(view: &StatusView<'_>) -> Markup {
             h1 #headline class={ "state " (view.state.code()) } { (view.state) }
         }
         p.facts #facts { (facts(view)) }
-        @for (requests, group) in by_cause(view.failures, |f| &f.request, |f| (&f.why, f.effect)) {
+        @for (requests, group) in by_cause(view.failures, |f| &f.request, |f| (&f.why, &f.effect)) {
             (failures(&requests, &group))
         }
     }
@@ -210,10 +210,10 @@ mod tests {
             request: request.to_owned(),
             lasts: SignedDuration::from_secs(seconds),
             why: "refused".to_owned(),
-            effect: "no evictions",
+            effect: "no evictions".into(),
         };
         let all = [("watch of Node", 20), ("watch of Pod", 30), ("lease", 25)].map(failure);
-        let groups = by_cause(&all, |f| &f.request, |f| (&f.why, f.effect));
+        let groups = by_cause(&all, |f| &f.request, |f| (&f.why, &f.effect));
         assert_eq!(groups.len(), 1);
         assert_eq!(
             failures(&groups[0].0, &groups[0].1).into_string(),

@@ -212,7 +212,7 @@ fn classes(nodes: &[RankedNode<'_>]) -> Vec<ClassCount> {
     nodes
         .chunk_by(|a, b| a.rank() == b.rank())
         .filter_map(|group| {
-            Some(ClassCount { class: group.first()?.worst?.code(), nodes: group.len() })
+            Some(ClassCount { class: group.first()?.worst?.code().into(), nodes: group.len() })
         })
         .collect()
 }
@@ -278,11 +278,11 @@ impl GuardStatus {
         };
         GuardStatus {
             guard: report.guard.clone(),
-            scope: report.scope.label(),
+            scope: report.scope.label().into(),
             value: report.highest,
             limit: report.limit,
             answered: report.answered,
-            state,
+            state: state.into(),
             message,
         }
     }

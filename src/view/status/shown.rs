@@ -8,9 +8,11 @@ use serde::Deserialize;
 
 use crate::model::plan::TargetBand;
 use crate::values::Ratio;
-use crate::values::query_value::QueryValue;
 
-use super::facts::{ProposalStatus, RefusedPolicy, Truncated};
+use super::facts::{
+    ClassCount, GuardStatus, LastingFailure, LedgerStatus, ProposalStatus, RefusedPolicy,
+    SourceStatus, Truncated,
+};
 
 /// The answer of an instance.
 #[derive(Debug, Deserialize)]
@@ -23,11 +25,11 @@ pub(crate) struct ShownStatus {
     pub(super) part: ShownRole,
     pub(super) next_cycle: Option<Timestamp>,
     #[serde(default)]
-    pub(super) sources: Vec<ShownSource>,
+    pub(super) sources: Vec<SourceStatus>,
     #[serde(default)]
-    pub(super) failures: Vec<ShownFailure>,
+    pub(super) failures: Vec<LastingFailure>,
     pub(super) plan: Option<ShownPlan>,
-    pub(super) ledger: Option<ShownLedger>,
+    pub(super) ledger: Option<LedgerStatus>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -55,24 +57,10 @@ pub(super) struct ShownRole {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct ShownFailure {
-    pub(super) request: String,
-    pub(super) why: String,
-    pub(super) effect: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ShownSource {
-    pub(super) name: String,
-    pub(super) newest_sample: Option<Timestamp>,
-    pub(super) error: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
 pub(super) struct ShownPlan {
     pub(super) at: Timestamp,
     #[serde(default)]
-    pub(super) classes: Vec<ShownClass>,
+    pub(super) classes: Vec<ClassCount>,
     #[serde(default)]
     pub(super) nodes: Truncated<ShownNode>,
     #[serde(default)]
@@ -84,7 +72,7 @@ pub(super) struct ShownPlan {
     #[serde(default)]
     pub(super) guards: Truncated<ShownMessage>,
     #[serde(default)]
-    pub(super) guard_states: Truncated<ShownGuard>,
+    pub(super) guard_states: Truncated<GuardStatus>,
     pub(super) proposal: Option<ProposalStatus>,
     #[serde(default)]
     pub(super) notes: Vec<ShownMessage>,
@@ -98,24 +86,6 @@ pub(super) struct ShownPlan {
 pub(super) struct ShownPause {
     pub(super) namespace: String,
     pub(super) pause: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ShownGuard {
-    pub(super) guard: String,
-    pub(super) scope: String,
-    pub(super) value: Option<QueryValue>,
-    #[serde(default)]
-    pub(super) limit: QueryValue,
-    pub(super) answered: Option<Timestamp>,
-    pub(super) state: String,
-    pub(super) message: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ShownClass {
-    pub(super) class: String,
-    pub(super) nodes: usize,
 }
 
 #[derive(Debug, Deserialize)]
@@ -156,28 +126,4 @@ pub(super) struct ShownTaint {
     pub(super) node: String,
     pub(super) action: String,
     pub(super) message: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ShownLedger {
-    pub(super) entries: Truncated<ShownEviction>,
-    pub(super) open: usize,
-    pub(super) resting: Truncated<ShownCooldown>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ShownEviction {
-    pub(super) workload: String,
-    pub(super) from: String,
-    pub(super) to: Option<String>,
-    pub(super) at: Timestamp,
-    pub(super) message: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ShownCooldown {
-    pub(super) workload: String,
-    pub(super) got_worse: Option<String>,
-    pub(super) until: Timestamp,
 }

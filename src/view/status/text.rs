@@ -12,8 +12,8 @@ use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::{Table, display_width};
 
 use super::by_cause;
-use super::facts::Truncated;
-use super::shown::{ShownGuard, ShownLedger, ShownNode, ShownPlan, ShownStatus};
+use super::facts::{GuardStatus, LedgerStatus, Truncated};
+use super::shown::{ShownNode, ShownPlan, ShownStatus};
 
 /// Longer lists are cut, unless all is asked for.
 const MOST: usize = 15;
@@ -237,10 +237,10 @@ impl StatusText<'_> {
         self.list(f, guards, " guards", |guard| self.guard_row(guard))
     }
 
-    fn guard_row(&self, guard: &ShownGuard) -> Vec<String> {
+    fn guard_row(&self, guard: &GuardStatus) -> Vec<String> {
         vec![
             guard.guard.clone(),
-            guard.scope.clone(),
+            guard.scope.to_string(),
             guard.value.map_or("no value".to_owned(), |value| value.to_string()),
             format!("limit {}", guard.limit),
             guard.answered.map_or("never asked".to_owned(), |at| self.ago(at)),
@@ -259,7 +259,7 @@ impl StatusText<'_> {
         })
     }
 
-    fn ledger(&self, f: &mut fmt::Formatter<'_>, ledger: &ShownLedger) -> fmt::Result {
+    fn ledger(&self, f: &mut fmt::Formatter<'_>, ledger: &LedgerStatus) -> fmt::Result {
         let entries = &ledger.entries;
         if entries.items.is_empty() && ledger.resting.items.is_empty() {
             return Ok(());

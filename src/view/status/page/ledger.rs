@@ -52,7 +52,7 @@ fn rows(view: &StatusView<'_>, entries: &[LedgerEviction]) -> Markup {
                         None => span.soft { "unknown" },
                     }
                 }
-                td { span class=(result_class(entry.state)) { (entry.message) } }
+                td { span class=(result_class(&entry.state)) { (entry.message) } }
                 td {
                     @match entry.rests_until {
                         Some(until) => { (age(until.duration_since(view.now))) " left" }

@@ -70,7 +70,7 @@ fn classes(plan: &PlanStatus) -> Markup {
         ul.tally {
             li { b { (thousands(plan.nodes.total())) } " nodes" }
             @for count in &plan.classes {
-                li { b { (thousands(count.nodes)) } " " (class_tag(Some(count.class))) }
+                li { b { (thousands(count.nodes)) } " " (class_tag(Some(&count.class))) }
             }
         }
     }
