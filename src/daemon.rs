@@ -220,6 +220,41 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
 }
 
 impl Daemon {
+    /// Creates a daemon that acts without an election, keeps no record and does not read its policy
+    /// again.
+    pub fn new(
+        cluster: Cluster,
+        policy: &Policy,
+        instance: &str,
+        store: LedgerStore,
+        approvals: Approvals,
+    ) -> Self {
+        let (client, failures) = (cluster.client().clone(), cluster.failures().clone());
+        Daemon {
+            usage: UsagePoller::new(&policy.usage, &client),
+            guards: GuardSource::new(policy),
+            guards_asked: None,
+            store,
+            approvals,
+            health: Health::new(&failures),
+            metrics: Metrics::new(cluster.request_metrics(), &failures),
+            board: Board::default(),
+            instance: instance.to_owned(),
+            events: EventWriter::start(client, instance, failures),
+            stop: CancellationToken::new(),
+            log_state: LogState::default(),
+            steered: Steered::default(),
+            trials: Trials::default(),
+            throttled_until: None,
+            release: ReleaseCheck::default(),
+            lead: LeaderRole::default(),
+            polled: Snapshot::default(),
+            recorder: None,
+            policy_file: None,
+            cluster,
+        }
+    }
+
     /// Waits for the first list of every watch and for the ledger. Returns `None` if stopped
     /// before.
     async fn start(&mut self) -> Result<Option<Ledger>, DaemonError> {

@@ -13,24 +13,17 @@ use tracing::{info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::clock;
-use crate::cluster::events::EventWriter;
 use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::proposal_store::ProposalStore;
-use crate::cluster::usage_source::guards::GuardSource;
-use crate::daemon::{
-    self, Approvals, Daemon, LeaderRole, LogState, PolicyFile, ReleaseCheck, Steered, Trials,
-    UsagePoller,
-};
+use crate::daemon::{self, Approvals, Daemon, LeaderRole, PolicyFile, ReleaseCheck};
 use crate::model::approval::Proposal;
-use crate::model::snapshot::Snapshot;
 use crate::policy::Policy;
+use crate::telemetry;
 use crate::telemetry::connections;
 use crate::telemetry::metrics::Metrics;
-use crate::telemetry::status::Board;
 use crate::telemetry::tls::TlsListener;
 use crate::telemetry::traces::Traces;
-use crate::telemetry::{self, Health};
 use crate::view::status::facts::InstanceInfo;
 
 use super::descheduler::DeschedulerArgs;
@@ -251,28 +244,15 @@ impl RunArgs {
         stop: &CancellationToken,
     ) -> Daemon {
         let client = cluster.client().clone();
+        let store = LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger);
+        let approvals = self.approvals(&client);
         Daemon {
-            store: LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger),
-            approvals: self.approvals(&client),
-            usage: UsagePoller::new(&policy.usage, &client),
-            guards: GuardSource::new(policy),
-            guards_asked: None,
             metrics: self.metrics(&cluster),
-            health: Health::new(cluster.failures()),
-            board: Board::default(),
-            instance: self.instance.clone(),
-            events: EventWriter::start(client.clone(), &self.instance, cluster.failures().clone()),
-            cluster,
             stop: stop.clone(),
-            log_state: LogState::default(),
-            steered: Steered::default(),
-            trials: Trials::default(),
-            throttled_until: None,
             release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
-            polled: Snapshot::default(),
             policy_file: Some(self.policy_file(policy, timing, &client)),
-            recorder: None,
+            ..Daemon::new(cluster, policy, &self.instance, store, approvals)
         }
     }
 

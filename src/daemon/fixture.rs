@@ -6,27 +6,20 @@ use http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
-use super::{Approvals, Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller};
+use super::{Approvals, Daemon};
 use crate::cluster::Cluster;
 use crate::cluster::client::tests::served;
 use crate::cluster::clock;
-use crate::cluster::events::EventWriter;
 use crate::cluster::evict::tests::planned;
-use crate::cluster::failures::Failures;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::proposal_store::ProposalStore;
-use crate::cluster::usage_source::guards::GuardSource;
 use crate::cluster::usage_source::prometheus::tests::router;
 use crate::model::plan::Move;
 use crate::model::snapshot::facts::{Effect, NamespaceFacts, OwnerFacts, Taint};
+use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Object, ObjectKind};
-use crate::model::snapshot::{Snapshot, import};
 use crate::policy::Policy;
-use crate::telemetry::Health;
-use crate::telemetry::metrics::Metrics;
-use crate::telemetry::status::Board;
 
 /// A client whose requests get these bodies with status 200. There is no socket, so that tests may
 /// pause the clock.
@@ -55,6 +48,7 @@ pub(super) fn answer(path: &str) -> String {
     };
     answer.to_string()
 }
+
 /// A policy with these fields.
 pub(super) fn policy(fields: &str) -> Policy {
     let text = format!("{{apiVersion: evenkeel/v1alpha1, kind: Policy, {fields}}}");
@@ -64,32 +58,10 @@ pub(super) fn policy(fields: &str) -> Policy {
 impl Daemon {
     /// A daemon that acts without an election.
     pub(super) fn fake(client: &Client, policy: &Policy) -> Self {
-        Daemon {
-            usage: UsagePoller::new(&policy.usage, client),
-            approvals: Approvals::new(
-                ProposalStore::new(client.clone(), "system", "proposal"),
-                None,
-            ),
-            guards: GuardSource::new(policy),
-            guards_asked: None,
-            store: LedgerStore::new(client.clone(), "system", "ledger"),
-            cluster: Cluster::new(client.clone()),
-            health: Health::default(),
-            metrics: Metrics::default(),
-            events: EventWriter::start(client.clone(), "evenkeel-0", Failures::default()),
-            stop: CancellationToken::new(),
-            log_state: LogState::default(),
-            steered: Steered::default(),
-            trials: Trials::default(),
-            board: Board::default(),
-            throttled_until: None,
-            instance: "evenkeel-0".to_owned(),
-            release: ReleaseCheck::default(),
-            polled: Snapshot::default(),
-            policy_file: None,
-            recorder: None,
-            lead: LeaderRole::default(),
-        }
+        let store = LedgerStore::new(client.clone(), "system", "ledger");
+        let proposals = ProposalStore::new(client.clone(), "system", "proposal");
+        let approvals = Approvals::new(proposals, None);
+        Daemon::new(Cluster::new(client.clone()), policy, "evenkeel-0", store, approvals)
     }
 }
 
