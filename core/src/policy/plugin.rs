@@ -1,5 +1,7 @@
 //! The strategies by name, in native policies and in those of descheduler.
 
+use super::Rule;
+
 crate::names! {
     /// A strategy without its arguments.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,20 +22,10 @@ crate::names! {
 }
 
 impl Plugin {
-    /// The name in policies of descheduler, in plans, events and logs.
+    /// The name in policies of descheduler, in plans, events and logs. The order is that of the
+    /// rules.
     pub(super) const fn name(self) -> &'static str {
-        match self {
-            Plugin::LowNodeUtilization => "LowNodeUtilization",
-            Plugin::HighNodeUtilization => "HighNodeUtilization",
-            Plugin::RemoveDuplicates => "RemoveDuplicates",
-            Plugin::TopologySpread => "RemovePodsViolatingTopologySpreadConstraint",
-            Plugin::AntiAffinity => "RemovePodsViolatingInterPodAntiAffinity",
-            Plugin::NodeAffinity => "RemovePodsViolatingNodeAffinity",
-            Plugin::NodeTaints => "RemovePodsViolatingNodeTaints",
-            Plugin::TooManyRestarts => "RemovePodsHavingTooManyRestarts",
-            Plugin::PodLifeTime => "PodLifeTime",
-            Plugin::FailedPods => "RemoveFailedPods",
-        }
+        Rule::CODES[self as usize]
     }
 
     /// Whether it compares nodes, instead of judging pods one by one.

@@ -10,7 +10,7 @@ use crate::schema::read::Fields;
 use crate::schema::scalar::int32;
 
 /// The rules of a profile that does not configure it.
-pub(super) const fn defaults() -> Evictable {
+pub(super) fn defaults() -> Evictable {
     Evictable {
         namespaces: Names::ALL,
         namespace_selector: None,
@@ -18,7 +18,7 @@ pub(super) const fn defaults() -> Evictable {
         priority_below: PriorityThreshold::Value(SYSTEM_CRITICAL),
         min_replicas: 1,
         min_pod_age: SignedDuration::ZERO,
-        protected: DeprecatedFlags::NONE.protections(),
+        protected: DeprecatedFlags::default().protections(),
         destinations: None,
         node_fit: false,
     }
@@ -90,7 +90,7 @@ pub(super) fn threshold(
 }
 
 /// The deprecated booleans of descheduler.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one field of the policy file")]
 pub(super) struct DeprecatedFlags {
     pub(super) local_storage: bool,
@@ -102,15 +102,6 @@ pub(super) struct DeprecatedFlags {
 }
 
 impl DeprecatedFlags {
-    const NONE: DeprecatedFlags = DeprecatedFlags {
-        local_storage: false,
-        daemon_sets: false,
-        system_critical: false,
-        failed_bare: false,
-        keep_volumes: false,
-        keep_without_budget: false,
-    };
-
     /// Reads the flags that both formats have.
     pub(super) fn read(f: &mut Fields<'_, '_>) -> Self {
         let mut flag = |name| f.field(name).bool().unwrap_or(false);
@@ -120,38 +111,22 @@ impl DeprecatedFlags {
             system_critical: flag("evictSystemCriticalPods"),
             failed_bare: flag("evictFailedBarePods"),
             keep_volumes: flag("ignorePvcPods"),
-            keep_without_budget: false,
+            ..DeprecatedFlags::default()
         }
     }
 
-    const fn any(self) -> bool {
-        self.local_storage
-            || self.daemon_sets
-            || self.system_critical
-            || self.failed_bare
-            || self.keep_volumes
-            || self.keep_without_budget
-    }
-
     /// The protections that follow from these flags.
-    pub(super) const fn protections(self) -> Protections {
+    pub(super) fn protections(self) -> Protections {
         Protections {
             local_storage: !self.local_storage,
             daemon_sets: !self.daemon_sets,
             system_critical: !self.system_critical,
             failed_bare: !self.failed_bare,
-            persistent_volumes: if self.keep_volumes { Some(StorageClasses::Any) } else { None },
+            persistent_volumes: self.keep_volumes.then_some(StorageClasses::Any),
             without_budget: self.keep_without_budget,
-            resource_claims: true,
             resource_claims_exactly: Some(false),
             prefer_no_eviction: false,
-            gangs: true,
-            runs_to_completion: true,
-            do_not_disrupt: true,
-            safe_to_evict: true,
-            new_volumes: true,
-            preemption: true,
-            single_replicas_with_budget: true,
+            ..Protections::USUAL
         }
     }
 }
@@ -193,7 +168,7 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
     let mandatory = unless_empty(f.field("noEvictionPolicy")).one_of(&policies).unwrap_or(false);
     let new = f.field("podProtections").section(protection_lists);
     let lists = !new.disabled.is_empty() || !new.extra.is_empty();
-    if lists && old.any() {
+    if lists && old != DeprecatedFlags::default() {
         let sentence = "the lists of podProtections and the evict… and ignore… fields exclude each other; keep one of them";
         f.complain(Code::Conflict, "podProtections", sentence);
     }
@@ -257,7 +232,7 @@ impl ProtectionLists {
             persistent_volumes: added(Protection::Volumes).then_some(classes),
             without_budget: added(Protection::WithoutBudget),
             resource_claims_exactly: Some(added(Protection::ResourceClaims)),
-            ..DeprecatedFlags::NONE.protections()
+            ..DeprecatedFlags::default().protections()
         }
     }
 }

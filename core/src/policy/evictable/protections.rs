@@ -136,7 +136,7 @@ pub(super) const EXTRAS: [Choice<Extra>; 2] = [
 
 impl Protections {
     /// The protections of a native policy that names none.
-    pub(super) const USUAL: Protections = Protections {
+    pub(in crate::policy) const USUAL: Protections = Protections {
         local_storage: true,
         daemon_sets: true,
         system_critical: true,
