@@ -24,14 +24,7 @@ const PLAIN_REST: usize = 29;
 /// The records by namespace, and by kind and name. Namespaces are stored once, because most records
 /// share theirs with others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "RestsByNamespace", into = "RestsByNamespace")]
-pub(super) struct ReplacementRests {
-    by_namespace: RestsByNamespace,
-    /// The size of the stored text. It is asked for much more often than it changes.
-    bytes: usize,
-}
-
-type RestsByNamespace = BTreeMap<String, BTreeMap<String, ReplacementRest>>;
+pub(super) struct ReplacementRests(BTreeMap<String, BTreeMap<String, ReplacementRest>>);
 
 /// Pods of the workload that were created later than the first time are replacements. The record no
 /// longer matters at the second time.
@@ -41,35 +34,26 @@ pub(super) struct ReplacementRest(
     #[serde(with = "second::required")] Timestamp,
 );
 
-impl From<RestsByNamespace> for ReplacementRests {
-    fn from(by_namespace: RestsByNamespace) -> Self {
-        let bytes = size(&by_namespace);
-        ReplacementRests { by_namespace, bytes }
-    }
-}
-
-impl From<ReplacementRests> for RestsByNamespace {
-    fn from(rests: ReplacementRests) -> Self {
-        rests.by_namespace
-    }
-}
-
 impl ReplacementRests {
     pub(super) fn is_empty(&self) -> bool {
-        self.by_namespace.is_empty()
+        self.0.is_empty()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.by_namespace.values().map(BTreeMap::len).sum()
+        self.0.values().map(BTreeMap::len).sum()
     }
 
-    pub(super) const fn bytes(&self) -> usize {
-        self.bytes
+    /// The size of the stored text.
+    pub(super) fn bytes(&self) -> usize {
+        let names = |rests: &BTreeMap<String, ReplacementRest>| -> usize {
+            rests.keys().map(|name| name.len() + PLAIN_REST).sum()
+        };
+        self.0.iter().map(|(namespace, rests)| namespace.len() + 6 + names(rests)).sum()
     }
 
     /// Returns true if a pod of this workload is a replacement by the time of its creation.
     pub(super) fn is_replacement(&self, workload: &OwnerKey, created: Timestamp) -> bool {
-        let of_namespace = self.by_namespace.get(&workload.namespace);
+        let of_namespace = self.0.get(&workload.namespace);
         let rest = of_namespace.and_then(|rests| rests.get(&name_of(workload)));
         rest.is_some_and(|rest| created > rest.0)
     }
@@ -77,28 +61,27 @@ impl ReplacementRests {
     fn extend<'e>(&mut self, added: impl Iterator<Item = (&'e OwnerKey, ReplacementRest)>) {
         for (workload, rest) in added {
             let namespace = workload.namespace.clone();
-            let rests = self.by_namespace.entry(namespace).or_default();
+            let rests = self.0.entry(namespace).or_default();
             join(rests, name_of(workload), rest);
         }
-        self.bytes = size(&self.by_namespace);
     }
 
     /// Joins the records of two ledgers.
     pub(super) fn merged(&self, theirs: &Self) -> Self {
-        let mut merged = self.by_namespace.clone();
-        for (namespace, rests) in &theirs.by_namespace {
+        let mut merged = self.0.clone();
+        for (namespace, rests) in &theirs.0 {
             let own = merged.entry(namespace.clone()).or_default();
             for (name, rest) in rests {
                 join(own, name.clone(), *rest);
             }
         }
-        merged.into()
+        ReplacementRests(merged)
     }
 
     /// Limits the ends of the records, and returns how many were later.
     pub(super) fn clamp(&mut self, longest: Timestamp) -> usize {
         let mut clamped = 0;
-        let rests = self.by_namespace.values_mut().flat_map(BTreeMap::values_mut);
+        let rests = self.0.values_mut().flat_map(BTreeMap::values_mut);
         for rest in rests.filter(|rest| rest.1 > longest) {
             rest.1 = longest;
             clamped += 1;
@@ -110,11 +93,10 @@ impl ReplacementRests {
         if self.is_empty() {
             return;
         }
-        for rests in self.by_namespace.values_mut() {
+        for rests in self.0.values_mut() {
             rests.retain(|_, rest| rest.1 > now);
         }
-        self.by_namespace.retain(|_, rests| !rests.is_empty());
-        self.bytes = size(&self.by_namespace);
+        self.0.retain(|_, rests| !rests.is_empty());
     }
 }
 
@@ -126,13 +108,6 @@ fn join(rests: &mut BTreeMap<String, ReplacementRest>, name: String, new: Replac
 
 fn name_of(workload: &OwnerKey) -> String {
     format!("{}/{}", workload.kind, workload.name)
-}
-
-fn size(by_namespace: &RestsByNamespace) -> usize {
-    let names = |rests: &BTreeMap<String, ReplacementRest>| -> usize {
-        rests.keys().map(|name| name.len() + PLAIN_REST).sum()
-    };
-    by_namespace.iter().map(|(namespace, rests)| namespace.len() + 6 + names(rests)).sum()
 }
 
 impl Ledger {
