@@ -10,7 +10,7 @@ use evenkeel::model::guard::{GuardAnswer, GuardReading, GuardSeries};
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{
     Class, Idle, NodePicture, Note, Outcome, Plan, Protected, Reason, SteerReason, SteeringTrial,
-    Verdict,
+    TrialEffect, Verdict,
 };
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{OwnerKey, Skipped};
@@ -338,12 +338,8 @@ fn a_missing_right_to_steer_is_shown_with_what_steering_would_achieve() {
         asked: true,
         refused: 3,
         refused_for_landing: 2,
-        hot: 1,
-        relieved: 0,
         tainted: 1,
-        moves: 2,
-        more: false,
-        relieved_with_taints: 1,
+        effect: TrialEffect { hot: 1, relieved: 0, moves: 2, more: false, relieved_in_trial: 1 },
     });
     status.board.plan(|| {
         let round = PlanStatus::of(&plan, &[], false, SignedDuration::ZERO)

@@ -7,7 +7,7 @@ mod excess;
 mod nodes;
 mod pool;
 
-pub use above::{AboveTarget, furthest_above, load_above, part_above};
+pub use above::{AboveTarget, furthest_above, load_above};
 pub use eligible::{absent, fit, judged, unfit};
 pub use excess::{ResourceExcess, whole};
 pub use nodes::classify;

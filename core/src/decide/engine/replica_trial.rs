@@ -8,8 +8,7 @@ use crate::model::ledger::Ledger;
 use crate::model::plan::{Plan, ReplicaTrial};
 use crate::policy::Policy;
 
-use super::balance_report::balance_report;
-use super::trial::{MOST_MOVES, after_cycles, hot_nodes, relieved, without_limits};
+use super::trial::without_limits;
 use super::{Engine, Observed};
 
 impl Engine {
@@ -33,25 +32,14 @@ impl Engine {
         let replicas: Vec<u32> = few.collect();
         let min_replicas = replicas.iter().copied().min()?;
         let policy = trial_policy(&self.policy, min_replicas);
-        let draft = after_cycles(World { policy: &policy, ledger, ..self.world(observed) });
-        let hot = hot_nodes(plan);
-        let relieved_in_trial = relieved(&hot, &balance_report(&draft));
-        if relieved_in_trial == 0 {
-            return None;
-        }
-        let moves = draft.finish().0;
-        let trial = ReplicaTrial {
+        let trial = World { policy: &policy, ledger, ..self.world(observed) };
+        Some(ReplicaTrial {
             refused: kept.len(),
             refused_for_replicas: replicas.len(),
             single: replicas.iter().all(|have| *have == 1),
             min_replicas,
-            hot: hot.len(),
-            relieved: self.relieved_as_it_is(observed, ledger, &hot),
-            more: u32::try_from(moves.len()).is_ok_and(|number| number >= MOST_MOVES),
-            moves: moves.iter().filter(|m| hot.contains(m.node.as_str())).count(),
-            relieved_in_trial,
-        };
-        (trial.relieved_in_trial > trial.relieved).then_some(trial)
+            effect: self.effect(observed, plan, trial)?,
+        })
     }
 }
 

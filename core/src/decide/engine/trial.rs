@@ -12,7 +12,7 @@ use crate::decide::steering;
 use crate::decide::strategy;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{
-    BalanceReport, Plan, STEERING_KEY, SteerAction, SteerValue, SteeringTrial,
+    BalanceReport, Plan, STEERING_KEY, SteerAction, SteerValue, SteeringTrial, TrialEffect,
 };
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::{Effect, Taint};
@@ -22,7 +22,7 @@ use super::balance_report::balance_report;
 use super::{Engine, Observed};
 
 /// The most evictions of a trial. It bounds the cost in a large cluster with many hot nodes.
-pub(super) const MOST_MOVES: u32 = 100;
+const MOST_MOVES: u32 = 100;
 /// The most cycles of a trial.
 const CYCLES: usize = 4;
 
@@ -48,41 +48,43 @@ impl Engine {
             return None;
         }
         let snapshot = observed.snapshot.with_taint(&tainted, &hot_taint());
-        let draft = after_cycles(World { snapshot: &snapshot, ..world });
-        let hot = hot_nodes(plan);
-        let relieved_with_taints = relieved(&hot, &balance_report(&draft));
-        if relieved_with_taints == 0 {
-            return None;
-        }
-        let moves = draft.finish().0;
-        let more = u32::try_from(moves.len()).is_ok_and(|number| number >= MOST_MOVES);
-        let from_hot = moves.iter().filter(|m| hot.contains(m.node.as_str()));
-        let trial = SteeringTrial {
+        let effect = self.effect(observed, plan, World { snapshot: &snapshot, ..world })?;
+        Some(SteeringTrial {
             asked: self.policy.steering.hot,
             refused: plan.kept.len(),
             refused_for_landing: plan.kept_for_landing(),
-            hot: hot.len(),
-            relieved: self.relieved_as_it_is(observed, ledger, &hot),
             tainted: tainted.len(),
-            moves: from_hot.count(),
-            more,
-            relieved_with_taints,
-        };
-        (trial.relieved_with_taints > trial.relieved).then_some(trial)
+            effect,
+        })
     }
 
-    /// The number of these nodes that as many cycles relieve with the policy as it is, also without
-    /// limits. A plan alone would not do for the comparison: it may begin what needs several
-    /// cycles.
-    pub(super) fn relieved_as_it_is(
+    /// Returns the effect of a trial in this world for the hot nodes of a plan. `None` if as many
+    /// cycles with the policy as it is, also without limits, relieve as many of them. A plan alone
+    /// would not do for the comparison: it may begin what needs several cycles.
+    pub(super) fn effect(
         &self,
         observed: &Observed<'_>,
-        ledger: &Ledger,
-        hot: &BTreeSet<&str>,
-    ) -> usize {
+        plan: &Plan,
+        trial: World<'_>,
+    ) -> Option<TrialEffect> {
+        let verdicts = plan.nodes.iter().filter(|verdict| verdict.class.is_hot());
+        let hot: BTreeSet<&str> = verdicts.map(|verdict| verdict.node.as_str()).collect();
+        let draft = after_cycles(trial);
+        let relieved_in_trial = relieved(&hot, &balance_report(&draft));
+        if relieved_in_trial == 0 {
+            return None;
+        }
+        let moves = draft.finish().0;
         let policy = without_limits(&self.policy);
-        let draft = after_cycles(World { policy: &policy, ledger, ..self.world(observed) });
-        relieved(hot, &balance_report(&draft))
+        let as_it_is = World { policy: &policy, ledger: trial.ledger, ..self.world(observed) };
+        let effect = TrialEffect {
+            hot: hot.len(),
+            relieved: relieved(&hot, &balance_report(&after_cycles(as_it_is))),
+            relieved_in_trial,
+            moves: moves.iter().filter(|m| hot.contains(m.node.as_str())).count(),
+            more: u32::try_from(moves.len()).is_ok_and(|number| number >= MOST_MOVES),
+        };
+        (effect.relieved_in_trial > effect.relieved).then_some(effect)
     }
 }
 
@@ -95,7 +97,7 @@ fn trial_policy(policy: &Policy) -> Policy {
 
 /// The draft after some cycles, each of which knows where the moves of the one before have landed.
 /// One cycle makes few moves whose landing is uncertain.
-pub(super) fn after_cycles(world: World<'_>) -> Draft<'_> {
+fn after_cycles(world: World<'_>) -> Draft<'_> {
     let mut draft = Draft::new(world);
     for _ in 0..CYCLES {
         let moves = draft.accepted().count();
@@ -144,14 +146,8 @@ fn hot_taint() -> Taint {
     }
 }
 
-/// The names of the nodes that a strategy found hot.
-pub(super) fn hot_nodes(plan: &Plan) -> BTreeSet<&str> {
-    let verdicts = plan.nodes.iter().filter(|verdict| verdict.class.is_hot());
-    verdicts.map(|verdict| verdict.node.as_str()).collect()
-}
-
 /// The number of these nodes that are at or below each of their targets.
-pub(super) fn relieved(hot: &BTreeSet<&str>, report: &BalanceReport) -> usize {
+fn relieved(hot: &BTreeSet<&str>, report: &BalanceReport) -> usize {
     report
         .nodes
         .iter()

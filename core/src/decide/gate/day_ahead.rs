@@ -10,7 +10,7 @@
 
 use crate::decide::draft::Candidate;
 use crate::decide::projection::Projection;
-use crate::decide::targets::{AboveTarget, part_above};
+use crate::decide::targets::AboveTarget;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::ExpectedDay;
 use crate::values::{Ratio, ResourceId};
@@ -56,5 +56,5 @@ pub(super) fn too_hot(
 /// The sum of the usage above the target over the hours.
 fn above(day: &ExpectedDay<Option<Ratio>>, target: Ratio) -> f64 {
     let hours = day.iter().flatten();
-    hours.map(|ratio| part_above(*ratio, target).get()).sum()
+    hours.map(|ratio| ratio.minus(target).get()).sum()
 }

@@ -15,7 +15,7 @@ use crate::decide::draft::{Candidate, DestinationLimits, Draft, OtherCase, Prosp
 use crate::decide::placement::Landing;
 use crate::decide::projection::Projection;
 use crate::decide::scheduler::{self, Forecast, PossibleNode};
-use crate::decide::targets::{load_above, part_above};
+use crate::decide::targets::load_above;
 use crate::model::plan::{BadLanding, Refusal, Replacement};
 use crate::model::snapshot::NodeId;
 use crate::policy::LowNodeUtilization;
@@ -151,7 +151,7 @@ fn added_excess(
         let after = ratio_after(candidate, projection, node, resource, destinations.basis)?;
         let more = projection.uncounted_load(node, resource, destinations.basis);
         let before = projection.ratio_with(node, resource, destinations.basis, more)?;
-        Some(part_above(after, target).get() - part_above(before, target).get())
+        Some(after.minus(target).get() - before.minus(target).get())
     };
     destinations.targets.iter().filter_map(added).sum()
 }

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::Draft;
-use crate::decide::targets::{AboveTarget, furthest_above, in_force, part_above};
+use crate::decide::targets::{AboveTarget, furthest_above, in_force};
 use crate::model::plan::{Class, SteerReason, SteerValue, Verdict};
 use crate::model::snapshot::NodeId;
 use crate::values::Ratio;
@@ -51,7 +51,7 @@ pub(super) fn hot(
                 expected: *expected,
             };
             let lead = if has_taint(node) { Ratio::ONE } else { Ratio::ZERO };
-            let distance = part_above(*ratio, *target).plus(lead);
+            let distance = ratio.minus(*target).plus(lead);
             wishes.insert(node, Wish { node, value: SteerValue::Hot, why, distance });
         }
     }

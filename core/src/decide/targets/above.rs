@@ -26,7 +26,7 @@ impl AboveTarget {
 
     /// Returns the part of the ratio above the target.
     pub fn distance(&self) -> Ratio {
-        part_above(self.ratio, self.target)
+        self.ratio.minus(self.target)
     }
 
     /// Returns the name of the resource.
@@ -40,11 +40,6 @@ impl AboveTarget {
         let by_distance = other.distance().order(self.distance());
         by_distance.then(self.resource.cmp(&other.resource))
     }
-}
-
-/// Returns the part of a ratio above a target; zero at or below it.
-pub fn part_above(ratio: Ratio, target: Ratio) -> Ratio {
-    ratio.minus(target)
 }
 
 /// Returns the known load of a node above a target; `None` if its usage is unknown.

@@ -4,10 +4,9 @@ use std::fmt;
 
 use crate::values::text::{agree, count};
 
+use super::TrialEffect;
+
 /// The result of a trial decision with a lower `evictable.minReplicas`.
-///
-/// The trial ignores the limits per cycle, node, namespace, minute and workload, so its evictions
-/// may take several cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaTrial {
     /// Candidates on nodes that stay hot, and that a gate refused.
@@ -18,16 +17,8 @@ pub struct ReplicaTrial {
     pub single: bool,
     /// The value of `evictable.minReplicas` in the trial.
     pub min_replicas: u32,
-    /// Hot nodes.
-    pub hot: usize,
-    /// Hot nodes that come to their targets without it, in as many cycles.
-    pub relieved: usize,
-    /// Evictions of the trial from hot nodes.
-    pub moves: usize,
-    /// Whether the trial ended because it had planned as many evictions as a trial may.
-    pub more: bool,
-    /// Hot nodes that the evictions of the trial bring to their targets.
-    pub relieved_in_trial: usize,
+    /// The effect of the evictions of the trial.
+    pub effect: TrialEffect,
 }
 
 impl fmt::Display for ReplicaTrial {
@@ -42,16 +33,9 @@ impl fmt::Display for ReplicaTrial {
         } else {
             format!("{} to workloads with too few replicas", agree(number, "belongs", "belong"))
         };
-        let first = if self.more { "the first " } else { "" };
-        write!(
-            f,
-            "{number} of {pods} that {stay} on hot nodes {which}; with `evictable.minReplicas: {}`, {first}{} would bring {} of {} to target; without it {}",
-            self.min_replicas,
-            count(self.moves, "eviction"),
-            self.relieved_in_trial,
-            count(self.hot, "hot node"),
-            self.relieved,
-        )
+        write!(f, "{number} of {pods} that {stay} on hot nodes {which}; ")?;
+        let with = format!("with `evictable.minReplicas: {}`", self.min_replicas);
+        self.effect.write(f, &with, "without it")
     }
 }
 
@@ -60,10 +44,10 @@ crate::object!(ReplicaTrial, |trial| {
     "refused_for_replicas": trial.refused_for_replicas,
     "single": trial.single,
     "min_replicas": trial.min_replicas,
-    "hot": trial.hot,
-    "relieved": trial.relieved,
-    "moves": trial.moves,
-    "more": trial.more,
-    "relieved_in_trial": trial.relieved_in_trial,
+    "hot": trial.effect.hot,
+    "relieved": trial.effect.relieved,
+    "moves": trial.effect.moves,
+    "more": trial.effect.more,
+    "relieved_in_trial": trial.effect.relieved_in_trial,
     "message": trial.to_string(),
 });

@@ -4,10 +4,9 @@ use std::fmt;
 
 use crate::values::text::{agree, count};
 
+use super::TrialEffect;
+
 /// The result of a trial decision with the steering taint on the hot nodes.
-///
-/// The trial ignores the limits per cycle, node, namespace, minute and workload, so its evictions
-/// may take several cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SteeringTrial {
     /// Whether the policy asks for `taintHot`, so that only the taints are missing.
@@ -16,18 +15,10 @@ pub struct SteeringTrial {
     pub refused: usize,
     /// Candidates among them that stay because of where their replacements could land.
     pub refused_for_landing: usize,
-    /// Hot nodes.
-    pub hot: usize,
-    /// Hot nodes that come to their targets without the taints, in as many cycles.
-    pub relieved: usize,
     /// Hot nodes with a taint in the trial.
     pub tainted: usize,
-    /// Evictions of the trial.
-    pub moves: usize,
-    /// Whether the trial ended because it had planned as many evictions as a trial may.
-    pub more: bool,
-    /// Hot nodes that the evictions of the trial bring to their targets.
-    pub relieved_with_taints: usize,
+    /// The effect of the evictions of the trial.
+    pub effect: TrialEffect,
 }
 
 impl fmt::Display for SteeringTrial {
@@ -45,15 +36,7 @@ impl fmt::Display for SteeringTrial {
         } else {
             ("with `steering: {taintHot: true}`", "without it")
         };
-        let first = if self.more { "the first " } else { "" };
-        write!(
-            f,
-            "{with}, {first}{} would bring {} of {} to target; {without} {}",
-            count(self.moves, "eviction"),
-            self.relieved_with_taints,
-            count(self.hot, "hot node"),
-            self.relieved,
-        )
+        self.effect.write(f, with, without)
     }
 }
 
@@ -61,12 +44,12 @@ crate::object!(SteeringTrial, |trial| {
     "asked": trial.asked,
     "refused": trial.refused,
     "refused_for_landing": trial.refused_for_landing,
-    "hot": trial.hot,
-    "relieved": trial.relieved,
+    "hot": trial.effect.hot,
+    "relieved": trial.effect.relieved,
     "tainted": trial.tainted,
-    "moves": trial.moves,
-    "more": trial.more,
-    "relieved_with_taints": trial.relieved_with_taints,
+    "moves": trial.effect.moves,
+    "more": trial.effect.more,
+    "relieved_with_taints": trial.effect.relieved_in_trial,
     "message": trial.to_string(),
 });
 
@@ -80,19 +63,22 @@ mod tests {
             asked: false,
             refused: 20,
             refused_for_landing: 18,
-            hot: 14,
-            relieved: 3,
             tainted: 14,
-            moves: 24,
-            more: false,
-            relieved_with_taints: 14,
+            effect: TrialEffect {
+                hot: 14,
+                relieved: 3,
+                moves: 24,
+                more: false,
+                relieved_in_trial: 14,
+            },
         };
         assert_eq!(
             trial.to_string(),
             "18 of 20 pods that stay do so because of where their replacements could land; \
              with `steering: {taintHot: true}`, 24 evictions would bring 14 of 14 hot nodes to target; without it 3"
         );
-        let asked = SteeringTrial { asked: true, more: true, ..trial };
+        let effect = TrialEffect { more: true, ..trial.effect };
+        let asked = SteeringTrial { asked: true, effect, ..trial };
         assert_eq!(
             asked.to_string(),
             "18 of 20 pods that stay do so because of where their replacements could land; \
