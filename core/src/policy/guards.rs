@@ -201,9 +201,9 @@ mod tests {
 
     #[test]
     fn guards_need_the_address_of_prometheus() {
-        assert_snapshot!(parse("", "- {name: a, query: up}").unwrap_err(), @"
-        policy.yaml:5:1: guards: they need the address of Prometheus: \
-            `usage: {prometheus: {url: \"http://prometheus.monitoring:9090\"}}`
-        ");
+        assert_snapshot!(
+            parse("", "- {name: a, query: up}").unwrap_err(),
+            @r#"policy.yaml:5:1: guards: they need the address of Prometheus: `usage: {prometheus: {url: "http://prometheus.monitoring:9090"}}`"#
+        );
     }
 }
