@@ -130,14 +130,14 @@ impl RunArgs {
     /// The description of this program on the status page.
     fn about(&self, policy: &Policy) -> InstanceInfo {
         InstanceInfo {
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").into(),
             instance: self.instance.clone(),
             policy: policy::sentence(policy),
             policy_since: clock::now(),
-            policy_refused: None,
             dry_run: policy.dry_run,
             exact: policy.exact,
             started: clock::now(),
+            ..InstanceInfo::default()
         }
     }
 

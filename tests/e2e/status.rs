@@ -66,14 +66,13 @@ fn picture(name: String) -> NodePicture {
 fn hostile(at: Timestamp) -> Board {
     let evil = |i: usize| EVIL[i % EVIL.len()].to_owned();
     let board = Board::new(InstanceInfo {
-        version: "0.1.0",
+        version: "0.1.0".into(),
         instance: evil(0),
         policy: evil(1),
         policy_since: at,
         policy_refused: Some(RefusedPolicy { at, error: evil(2) }),
-        dry_run: false,
-        exact: false,
         started: at,
+        ..InstanceInfo::default()
     });
     let node = |i: usize| NodeStatus {
         picture: picture(evil(i)),

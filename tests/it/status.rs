@@ -49,14 +49,12 @@ budget web allows=2
 
 fn about() -> InstanceInfo {
     InstanceInfo {
-        version: "0.1.0",
+        version: "0.1.0".into(),
         instance: "evenkeel-0".to_owned(),
         policy: "1 strategy (LowNodeUtilization on actual usage), every 1m".to_owned(),
         policy_since: noon() - SignedDuration::from_mins(2),
-        policy_refused: None,
-        dry_run: false,
-        exact: false,
         started: noon() - SignedDuration::from_mins(3),
+        ..InstanceInfo::default()
     }
 }
 

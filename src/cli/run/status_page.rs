@@ -72,20 +72,12 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_in_use_disables_the_status_page_and_nothing_else() {
-        let about = || InstanceInfo {
-            version: "0.1.0",
-            instance: String::new(),
-            policy: String::new(),
-            policy_since: clock::now(),
-            policy_refused: None,
-            dry_run: false,
-            exact: false,
-            started: clock::now(),
-        };
         let (health, stop) = (Health::default(), CancellationToken::new());
         let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let json = async |address: SocketAddr| {
-            serve_status(address, about(), &health, &stop).await.json(&health, clock::now())
+            serve_status(address, InstanceInfo::default(), &health, &stop)
+                .await
+                .json(&health, clock::now())
         };
         assert_eq!(json(taken.local_addr().unwrap()).await, None);
         // A port that was free a moment ago may be taken by another test.

@@ -50,10 +50,11 @@ impl<T> Truncated<T> {
 }
 
 /// The program and its policy.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct InstanceInfo {
     /// The version of evenkeel.
-    pub version: &'static str,
+    pub version: Cow<'static, str>,
     /// The name under which evictions are reported.
     pub instance: String,
     /// The policy in one sentence.

@@ -10,7 +10,7 @@ use crate::model::plan::TargetBand;
 use crate::values::Ratio;
 
 use super::facts::{
-    ClassCount, GuardStatus, LastingFailure, LedgerStatus, ProposalStatus, RefusedPolicy,
+    ClassCount, GuardStatus, InstanceInfo, LastingFailure, LedgerStatus, ProposalStatus,
     SourceStatus, Truncated,
 };
 
@@ -20,7 +20,7 @@ pub(crate) struct ShownStatus {
     /// The time of the answer.
     pub(super) now: Timestamp,
     pub(super) state: ShownHeadline,
-    pub(super) about: ShownInstance,
+    pub(super) about: InstanceInfo,
     #[serde(default)]
     pub(super) part: ShownRole,
     pub(super) next_cycle: Option<Timestamp>,
@@ -36,17 +36,6 @@ pub(crate) struct ShownStatus {
 pub(super) struct ShownHeadline {
     pub(super) code: String,
     pub(super) message: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ShownInstance {
-    pub(super) version: String,
-    pub(super) instance: String,
-    pub(super) policy: String,
-    pub(super) policy_since: Timestamp,
-    pub(super) policy_refused: Option<RefusedPolicy>,
-    #[serde(default)]
-    pub(super) dry_run: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
