@@ -1,5 +1,6 @@
 //! Elements that several sections of the page share.
 
+use indicatif::HumanCount;
 use jiff::Timestamp;
 use maud::{Markup, html};
 
@@ -71,23 +72,5 @@ pub(super) fn left_out(more: usize, noun: &str) -> Markup {
 
 /// Formats a number with separators: `12,345`.
 pub(super) fn thousands(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn large_numbers_have_separators() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
-    }
+    HumanCount(u64::try_from(n).unwrap_or(u64::MAX)).to_string()
 }
