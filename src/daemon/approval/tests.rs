@@ -12,7 +12,7 @@ use tracing::field::Field;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-use crate::cluster::client::tests::{fake, status};
+use crate::cluster::client::tests::{FakeObject, fake, status};
 use crate::cluster::clock;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::daemon::Daemon;
@@ -26,8 +26,7 @@ use crate::model::record::APPROVAL;
 /// An API server with ConfigMaps, and the pods that it has evicted.
 #[derive(Default)]
 struct FakeServer {
-    maps: BTreeMap<String, Value>,
-    version: u64,
+    maps: BTreeMap<String, FakeObject>,
     evicted: Vec<String>,
     /// Whether the proposal cannot be written.
     refuses: bool,
@@ -50,34 +49,24 @@ impl FakeServer {
         if fails && name == "proposal" {
             return status(500, "etcd is away");
         }
-        let known = self.maps.get(&name).cloned();
-        let known = known.unwrap_or_else(|| json!({"metadata": {"resourceVersion": "0"}}));
-        let mut map = known.clone();
-        match method {
-            "GET" => return (200, known.to_string()),
-            "PATCH" => {
-                let change: Value = serde_json::from_str(body).unwrap();
-                let seen = &change["metadata"]["resourceVersion"];
-                if !seen.is_null() && *seen != known["metadata"]["resourceVersion"] {
-                    return status(409, "the object has been modified");
-                }
-                let set = change["metadata"]["annotations"].as_object().unwrap();
-                let set = set.iter().filter(|(_, value)| !value.is_null());
-                map["metadata"]["annotations"] =
-                    set.map(|(key, value)| (key.clone(), value.clone())).collect();
-            }
-            _ => {
-                map = serde_json::from_str(body).unwrap();
-                let versions = [&map, &known].map(|m| m["metadata"]["resourceVersion"].clone());
-                if versions[0] != versions[1] {
-                    return status(409, "the object has been modified");
-                }
-            }
+        let object = self.maps.entry(name).or_default();
+        if object.kept.is_none() {
+            object.keep(json!({}));
         }
-        self.version += 1;
-        map["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        self.maps.insert(name, map.clone());
-        (200, map.to_string())
+        if method != "PATCH" {
+            return object.answer(method, body);
+        }
+        let mut map = object.kept.clone().unwrap();
+        let change: Value = serde_json::from_str(body).unwrap();
+        let seen = &change["metadata"]["resourceVersion"];
+        if !seen.is_null() && *seen != map["metadata"]["resourceVersion"] {
+            return status(409, "the object has been modified");
+        }
+        let set = change["metadata"]["annotations"].as_object().unwrap();
+        let set = set.iter().filter(|(_, value)| !value.is_null());
+        map["metadata"]["annotations"] =
+            set.map(|(key, value)| (key.clone(), value.clone())).collect();
+        object.keep(map)
     }
 }
 
@@ -489,5 +478,7 @@ async fn without_the_rule_nothing_is_written() {
     let mut fixture = ApprovalFixture::new("{}").await;
     fixture.cycle().await;
     assert_eq!(fixture.evicted().len(), 2);
-    assert!(!fixture.server.lock().unwrap().maps.contains_key("proposal"));
+    let server = fixture.server.lock().unwrap();
+    let kept = server.maps["proposal"].kept.as_ref().unwrap();
+    assert_eq!(kept["metadata"]["resourceVersion"], "1");
 }
