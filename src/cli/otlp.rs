@@ -245,96 +245,40 @@ mod tests {
         flags.otlp.settings(&flags.otel, "me").map_err(|misuse| misuse.to_string())
     }
 
-    /// Returns the URL of requests, or the error.
-    fn url(line: &str) -> String {
-        match settings(line) {
-            Ok(Some(settings)) => settings.collector.url.to_string(),
-            Ok(None) => "off".to_owned(),
-            Err(error) => error,
-        }
-    }
+    /// Flags, and the URL of requests or a part of the error.
+    const LINES: &str = r#"
+     => off
+    --otlp-endpoint= => off
+    --otlp-endpoint http://c:4318 => http://c:4318/v1/traces
+    --otlp-endpoint https://c/otlp/ => https://c/otlp/v1/traces
+    --otlp-endpoint https://c/v1/traces => https://c/v1/traces
+    --otlp-endpoint http://c:4317 --otlp-protocol http/protobuf => http://c:4317/v1/traces
+    --otel-collector-endpoint c:9999 => http://c:9999/v1/traces
+    --otel-collector-endpoint [::1]:1 --otel-transport-ca-cert f => https://[::1]:1/v1/traces
+    --otel-collector-endpoint a:1 --otlp-endpoint http://b:2 => http://a:1/v1/traces
+    --otlp-endpoint http://c:4317 => --otlp-endpoint: port 4317 takes gRPC; evenkeel sends OTLP over HTTP, use the collector's HTTP port, usually 4318
+    --otel-collector-endpoint c:4317 => --otel-collector-endpoint: port 4317 takes gRPC; evenkeel
+    --otlp-endpoint https://c --otlp-protocol grpc => --otlp-protocol: grpc is not supported; evenkeel
+    --otlp-endpoint c:4318 => --otlp-endpoint: found "c:4318", expected a URL such as http://collector:4318
+    --otlp-endpoint http:// => --otlp-endpoint: found "http://", expected a URL such as
+    --otel-collector-endpoint c:port => expected an address such as collector:4318
+    --otlp-endpoint http://c --otlp-protocol http/json => --otlp-protocol: found "http/json", expected http/protobuf
+    --otlp-endpoint http://c --otlp-sample-ratio 1.1 => --otlp-sample-ratio: found "1.1", expected a number from 0 to 1
+    --otlp-endpoint http://c --otel-sample-rate NaN => --otel-sample-rate: found "NaN", expected a number from 0 to 1
+    --otlp-endpoint http://c --otlp-timeout soon => --otlp-timeout: found "soon", expected a duration up to 5m, such as 10s
+    --otlp-endpoint http://c --otlp-headers a=b,secret => --otlp-headers: header 2 has no '='; expected name=value,name=value
+    --otlp-endpoint http://c --otlp-headers a=%0A => --otlp-headers: the value of a is not a valid header value
+    "#;
 
     #[test]
-    fn an_endpoint_gives_the_url_of_traces() {
-        for (line, expected) in [
-            ("", "off"),
-            ("--otlp-endpoint=", "off"),
-            ("--otlp-endpoint http://c:4318", "http://c:4318/v1/traces"),
-            ("--otlp-endpoint https://c/otlp/", "https://c/otlp/v1/traces"),
-            ("--otlp-endpoint https://c/v1/traces", "https://c/v1/traces"),
-            (
-                "--otlp-endpoint http://c:4317 --otlp-protocol http/protobuf",
-                "http://c:4317/v1/traces",
-            ),
-            ("--otel-collector-endpoint c:9999", "http://c:9999/v1/traces"),
-            (
-                "--otel-collector-endpoint [::1]:1 --otel-transport-ca-cert f",
-                "https://[::1]:1/v1/traces",
-            ),
-            ("--otel-collector-endpoint a:1 --otlp-endpoint http://b:2", "http://a:1/v1/traces"),
-        ] {
-            assert_eq!(url(line), expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn grpc_endpoints_are_refused_and_the_http_port_is_named() {
-        let use_http =
-            "; evenkeel sends OTLP over HTTP, use the collector's HTTP port, usually 4318";
-        for (line, reason) in [
-            ("--otlp-endpoint http://c:4317", "--otlp-endpoint: port 4317 takes gRPC"),
-            ("--otel-collector-endpoint c:4317", "--otel-collector-endpoint: port 4317 takes gRPC"),
-            (
-                "--otlp-endpoint https://c --otlp-protocol grpc",
-                "--otlp-protocol: grpc is not supported",
-            ),
-        ] {
-            let error = settings(line).unwrap_err();
-            assert!(error.ends_with(&format!("{reason}{use_http}")), "{line}: {error}");
-        }
-    }
-
-    #[test]
-    fn invalid_values_are_refused_with_the_expected_form() {
-        for (line, expected) in [
-            (
-                "--otlp-endpoint c:4318",
-                r#"--otlp-endpoint: found "c:4318", expected a URL such as http://collector:4318"#,
-            ),
-            (
-                "--otlp-endpoint http://",
-                r#"--otlp-endpoint: found "http://", expected a URL such as"#,
-            ),
-            ("--otel-collector-endpoint c:port", "expected an address such as collector:4318"),
-            (
-                "--otlp-protocol http/json",
-                r#"--otlp-protocol: found "http/json", expected http/protobuf"#,
-            ),
-            (
-                "--otlp-sample-ratio 1.1",
-                r#"--otlp-sample-ratio: found "1.1", expected a number from 0 to 1"#,
-            ),
-            (
-                "--otel-sample-rate NaN",
-                r#"--otel-sample-rate: found "NaN", expected a number from 0 to 1"#,
-            ),
-            (
-                "--otlp-timeout soon",
-                r#"--otlp-timeout: found "soon", expected a duration up to 5m, such as 10s"#,
-            ),
-            (
-                "--otlp-headers a=b,secret",
-                "--otlp-headers: header 2 has no '='; expected name=value,name=value",
-            ),
-            ("--otlp-headers a=%0A", "--otlp-headers: the value of a is not a valid header value"),
-        ] {
-            let whole = if line.contains("endpoint") {
-                line.to_owned()
-            } else {
-                format!("--otlp-endpoint http://c {line}")
-            };
-            let error = settings(&whole).unwrap_err();
-            assert!(error.contains(expected), "{line}: {error}");
+    fn flags_give_the_url_of_traces_or_an_error() {
+        for line in LINES.lines().filter(|line| line.contains("=> ")) {
+            let (flags, expected) = line.trim_start().split_once("=> ").unwrap();
+            match settings(flags) {
+                Ok(Some(settings)) => assert_eq!(settings.collector.url.as_str(), expected),
+                Ok(None) => assert_eq!(expected, "off", "{flags}"),
+                Err(error) => assert!(error.contains(expected), "{flags}: {error}"),
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 
 use crate::it::support::program::temporary;
 use crate::it::support::{Cluster, EVEN, kubeconfig, noon, parse};
+use crate::shared::table::rows;
 
 /// Three nodes with measured pods that may move.
 const HEALTHY: &str = "
@@ -62,51 +63,39 @@ fn a_healthy_cluster_has_no_warning() {
     }
 }
 
+/// Lines beside those of a healthy cluster, the check that finds the defect, and a part of what it
+/// says.
+const DEFECTS: &str = "
+node n4 not-ready | nodes | Warning | 1 of 4 nodes not Ready: n4
+node n4 no-metrics | usage | Warning | 3 of 4 nodes
+ web cpu=100m no-metrics age=9h | usage | Warning | 3 of 4 pods
+ batch*3 cpu=100m uses=10m scheduler=packer | scheduler | Warning | packer
+ shop*3 cpu=100m uses=10m; budget shop allows=0 desired=3 | budgets | Warning | default/shop
+ db cpu=100m uses=10m | replicas | Warning | default/Deployment/db
+ cache*2 cpu=100m uses=10m emptydir | pods | Warning | 2 local-storage
+ cache*2 cpu=100m uses=10m stay | pods | Warning | 2 prefer-no-eviction
+ cache*2 cpu=100m uses=10m evict=false | pods | Warning | 2 evict-false
+ descheduler*2 cpu=100m uses=10m namespace=kube-system | deschedulers | Failure | kube-system/descheduler-
+ cluster-autoscaler*2 cpu=100m uses=10m | autoscalers | Warning | cluster-autoscaler-
+node n4 labels=karpenter.sh/nodepool:a | autoscalers | Warning | 1 node with karpenter
+ run*2 cpu=100m uses=10m owner=Job backoff=0 | pods | Warning | 2 job-would-fail
+ cache*2 cpu=100m uses=10m template-gated | pods | Warning | 2 gated
+ db*2 cpu=100m uses=10m owner=StatefulSet parallel newest=db-b labels=controller-revision-hash:db-a | pods | Warning | 2 other-revision
+ shop*3 cpu=100m uses=10m; budget shop allows=0 desired=3 stale | budgets | Warning | default/shop, which has a status that is not up to date
+";
+
 #[test]
 fn each_defect_is_named_by_its_own_line() {
-    use Severity::{Failure, Warning};
-    for (defect, check, severity, part) in [
-        ("node n4 not-ready", "nodes", Warning, "1 of 4 nodes not Ready: n4"),
-        ("node n4 no-metrics", "usage", Warning, "3 of 4 nodes"),
-        ("  web cpu=100m no-metrics age=9h", "usage", Warning, "3 of 4 pods"),
-        ("  batch*3 cpu=100m uses=10m scheduler=packer", "scheduler", Warning, "packer"),
-        (
-            "  shop*3 cpu=100m uses=10m\nbudget shop allows=0 desired=3",
-            "budgets",
-            Warning,
-            "default/shop",
-        ),
-        ("  db cpu=100m uses=10m", "replicas", Warning, "default/Deployment/db"),
-        ("  cache*2 cpu=100m uses=10m emptydir", "pods", Warning, "2 local-storage"),
-        ("  cache*2 cpu=100m uses=10m stay", "pods", Warning, "2 prefer-no-eviction"),
-        ("  cache*2 cpu=100m uses=10m evict=false", "pods", Warning, "2 evict-false"),
-        (
-            "  descheduler*2 cpu=100m uses=10m namespace=kube-system",
-            "deschedulers",
-            Failure,
-            "kube-system/descheduler-",
-        ),
-        ("  cluster-autoscaler*2 cpu=100m uses=10m", "autoscalers", Warning, "cluster-autoscaler-"),
-        ("node n4 labels=karpenter.sh/nodepool:a", "autoscalers", Warning, "1 node with karpenter"),
-        ("  run*2 cpu=100m uses=10m owner=Job backoff=0", "pods", Warning, "2 job-would-fail"),
-        ("  cache*2 cpu=100m uses=10m template-gated", "pods", Warning, "2 gated"),
-        (
-            "  db*2 cpu=100m uses=10m owner=StatefulSet parallel newest=db-b \
-             labels=controller-revision-hash:db-a",
-            "pods",
-            Warning,
-            "2 other-revision",
-        ),
-        (
-            "  shop*3 cpu=100m uses=10m\nbudget shop allows=0 desired=3 stale",
-            "budgets",
-            Warning,
-            "default/shop, which has a status that is not up to date",
-        ),
-    ] {
+    for row in rows(DEFECTS) {
+        let [defect, check, severity, part] = row[..] else { panic!("{row:?}") };
+        let defect = defect.replace(';', "\n");
         let all = examined(&Cluster::parse(&format!("{HEALTHY}{defect}\n")));
         let found = wrong(&all);
-        assert_eq!((found.check, found.severity), (check, severity), "{found:?}");
+        assert_eq!(
+            (found.check, &*format!("{:?}", found.severity)),
+            (check, severity),
+            "{found:?}"
+        );
         assert!(found.message.contains(part), "{found:?}");
         assert!(found.remedy.as_ref().is_some_and(|r| !r.is_empty()), "{found:?}");
     }
@@ -146,31 +135,20 @@ fn an_instance_in_the_place_of_descheduler_is_no_other_program() {
     }
 }
 
+/// Budgets of three pods, the objects that doctor names, and the remedy.
+const BUDGETS: &str = "
+budget shop allows=0 desired=3 | default/shop | add replicas
+budget shop allows=1 desired=2; budget shop name=all allows=1 desired=2 | default/all, default/shop | let only one PodDisruptionBudget select the pod
+budget shop allows=0 desired=20 expected=3 | because it needs 20 healthy pods and covers 3 | add replicas
+budget shop allows=0 desired=3 forbids=maxUnavailable:0 | maxUnavailable: 0 | more replicas do not help
+budget shop allows=0 desired=0 sync-failed=no-scale | no-scale | set an integer `minAvailable`
+";
+
 #[test]
 fn budgets_that_forbid_every_eviction_are_named_with_what_helps() {
-    for (budgets, names, helps) in [
-        ("budget shop allows=0 desired=3", "default/shop", "add replicas"),
-        (
-            "budget shop allows=1 desired=2\nbudget shop name=all allows=1 desired=2",
-            "default/all, default/shop",
-            "let only one PodDisruptionBudget select the pod",
-        ),
-        (
-            "budget shop allows=0 desired=20 expected=3",
-            "because it needs 20 healthy pods and covers 3",
-            "add replicas",
-        ),
-        (
-            "budget shop allows=0 desired=3 forbids=maxUnavailable:0",
-            "maxUnavailable: 0",
-            "more replicas do not help",
-        ),
-        (
-            "budget shop allows=0 desired=0 sync-failed=no-scale",
-            "no-scale",
-            "set an integer `minAvailable`",
-        ),
-    ] {
+    for row in rows(BUDGETS) {
+        let [budgets, names, helps] = row[..] else { panic!("{row:?}") };
+        let budgets = budgets.replace(';', "\n");
         let cluster = format!("{HEALTHY}  shop*3 cpu=100m uses=10m\n{budgets}\n");
         let all = examined(&Cluster::parse(&cluster));
         let found = wrong(&all);
@@ -178,8 +156,7 @@ fn budgets_that_forbid_every_eviction_are_named_with_what_helps() {
         assert!(found.message.contains(names), "{found:?}");
         let remedy = found.remedy.clone().unwrap();
         assert!(remedy.contains(helps), "{found:?}");
-        let adds = remedy.contains("add replicas");
-        assert_eq!(adds, helps == "add replicas", "{found:?}");
+        assert_eq!(remedy.contains("add replicas"), helps == "add replicas", "{found:?}");
     }
 }
 

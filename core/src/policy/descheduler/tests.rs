@@ -233,45 +233,31 @@ plugins: {balance: {enabled: [LowNodeUtilization, HighNodeUtilization]}}",
     assert!(warnings(&open).contains("descheduler would ignore it"));
 }
 
+/// The extension point, the name and refused arguments of a plugin.
+const REFUSED: &str = "
+deschedule RemovePodsHavingTooManyRestarts {}
+deschedule RemovePodsHavingTooManyRestarts {podRestartThreshold: 1, states: [Pending]}
+deschedule PodLifeTime {}
+deschedule PodLifeTime {conditions: [{}]}
+deschedule PodLifeTime {states: [Sleeping]}
+deschedule PodLifeTime {podStatusPhases: [Running]}
+deschedule RemovePodsViolatingNodeAffinity {}
+deschedule RemovePodsViolatingNodeTaints {includedTaints: [a], excludedTaints: [b]}
+deschedule RemovePodsViolatingNodeTaints {namespaces: {include: [a], exclude: [b]}}
+deschedule RemoveFailedPods {exitCodes: ['1']}
+balance RemovePodsViolatingTopologySpreadConstraint {constraints: [Always]}
+balance HighNodeUtilization {}
+balance HighNodeUtilization {thresholds: {cpu: 101}}
+balance HighNodeUtilization {thresholds: {cpu: 20}, evictionModes: [Sometimes]}
+balance HighNodeUtilization {thresholds: {cpu: 20}, evictableNamespaces: {include: [a]}}
+balance RemoveDuplicates {labelSelector: {matchLabels: {a: b}}}
+";
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of examples")]
 fn arguments_are_checked_as_descheduler_checks_them() {
-    let refused = [
-        ("deschedule", "RemovePodsHavingTooManyRestarts", "{}"),
-        (
-            "deschedule",
-            "RemovePodsHavingTooManyRestarts",
-            "{podRestartThreshold: 1, states: [Pending]}",
-        ),
-        ("deschedule", "PodLifeTime", "{}"),
-        ("deschedule", "PodLifeTime", "{conditions: [{}]}"),
-        ("deschedule", "PodLifeTime", "{states: [Sleeping]}"),
-        ("deschedule", "PodLifeTime", "{podStatusPhases: [Running]}"),
-        ("deschedule", "RemovePodsViolatingNodeAffinity", "{}"),
-        (
-            "deschedule",
-            "RemovePodsViolatingNodeTaints",
-            "{includedTaints: [a], excludedTaints: [b]}",
-        ),
-        (
-            "deschedule",
-            "RemovePodsViolatingNodeTaints",
-            "{namespaces: {include: [a], exclude: [b]}}",
-        ),
-        ("deschedule", "RemoveFailedPods", "{exitCodes: ['1']}"),
-        ("balance", "RemovePodsViolatingTopologySpreadConstraint", "{constraints: [Always]}"),
-        ("balance", "HighNodeUtilization", "{}"),
-        ("balance", "HighNodeUtilization", "{thresholds: {cpu: 101}}"),
-        ("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, evictionModes: [Sometimes]}"),
-        (
-            "balance",
-            "HighNodeUtilization",
-            "{thresholds: {cpu: 20}, evictableNamespaces: {include: [a]}}",
-        ),
-        ("balance", "RemoveDuplicates", "{labelSelector: {matchLabels: {a: b}}}"),
-    ];
-    for (point, name, args) in refused {
-        assert!(plugin(point, name, args).is_err(), "{name} {args}");
+    for line in REFUSED.trim().lines() {
+        let words: Vec<&str> = line.splitn(3, ' ').collect();
+        assert!(plugin(words[0], words[1], words[2]).is_err(), "{line}");
     }
     for args in [
         "{labelSelector: a=b}",

@@ -259,43 +259,24 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
         @"sched.yaml:1:13: apiVersion: found v1, expected kubescheduler.config.k8s.io/v1 or kubescheduler.config.k8s.io/v1beta3");
 }
 
+/// Profiles, and a part of the reason.
+const REFUSED: &str = "
+{schedulerName: a}, {} | with several profiles, each needs a schedulerName
+{schedulerName: a}, {schedulerName: a} | another profile has this name
+{plugins: {score: {enabled: [{weight: 2}]}}} | enabled[0].name: missing, expected the name of a plugin
+{pluginConfig: [{name: A}, {name: A}]} | has arguments already
+{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway}]}}]} | custom constraints need defaultingType: List
+{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 9, score: 1}, {utilization: 9, score: 2}]}}}}]} | the utilization of each point must be above
+{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio}}}]} | needs requestedToCapacityRatio with a shape
+{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]} | found 101, expected a whole number from 0 to 100
+{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Like}]}]}}}}]} | matchExpressions[0].operator:
+";
+
 #[test]
 fn what_kube_scheduler_would_refuse_is_refused_with_a_reason() {
-    for (part, said) in [
-        ("profiles: [{schedulerName: a}, {}]", "with several profiles, each needs a schedulerName"),
-        ("profiles: [{schedulerName: a}, {schedulerName: a}]", "another profile has this name"),
-        (
-            "profiles: [{plugins: {score: {enabled: [{weight: 2}]}}}]",
-            "enabled[0].name: missing, expected the name of a plugin",
-        ),
-        ("profiles: [{pluginConfig: [{name: A}, {name: A}]}]", "has arguments already"),
-        (
-            "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints:
-               [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway}]}}]}]",
-            "custom constraints need defaultingType: List",
-        ),
-        (
-            "profiles: [{pluginConfig: [{name: NodeResourcesFit,
-              args: {scoringStrategy: {type: RequestedToCapacityRatio,
-               requestedToCapacityRatio: {shape: [{utilization: 9, score: 1}, {utilization: 9, score: 2}]}}}}]}]",
-            "the utilization of each point must be above",
-        ),
-        (
-            "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio}}}]}]",
-            "needs requestedToCapacityRatio with a shape",
-        ),
-        (
-            "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}]",
-            "found 101, expected a whole number from 0 to 100",
-        ),
-        (
-            "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity:
-               {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms:
-                 [{matchExpressions: [{key: a, operator: Like}]}]}}}}]}]",
-            "matchExpressions[0].operator: ",
-        ),
-    ] {
-        let error = refused(part);
+    for line in REFUSED.trim().lines() {
+        let (profiles, said) = line.split_once(" | ").unwrap();
+        let error = refused(&format!("profiles: [{profiles}]"));
         assert!(error.contains(said), "{error}");
     }
 }

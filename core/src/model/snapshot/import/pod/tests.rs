@@ -347,52 +347,27 @@ fn annotations_against_eviction_are_converted() {
     );
 }
 
+/// A spec, a status, and how the reason begins.
+const INVALID: &str = r#"
+{} | {phase: Idle} | status.phase: found "Idle", expected
+{} | {qosClass: Best} | status.qosClass: found "Best", expected
+{tolerations: [{operator: Like}]} | {} | spec.tolerations[0].operator: found "Like", expected
+{tolerations: [{effect: Never}]} | {} | spec.tolerations[0].effect: found "Never", expected
+{tolerations: [{operator: Gt, value: x}]} | {} | spec.tolerations[0].value: found "x", expected
+{containers: [{name: c, resources: {requests: {cpu: '-1'}}}]} | {} | spec.containers[0].resources.requests.cpu:
+{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}} | {} | spec.affinity.podAntiAffinity.required[0].topologyKey: missing, expected
+{overhead: {memory: x}} | {} | spec.overhead.memory:
+{affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchFields: [{key: a, operator: Like}]}}]}}} | {} | spec.affinity.nodeAffinity.preferred[0].matchFields:
+{containers: [{name: c}]} | {containerStatuses: [{name: c, restartCount: -1}]} | status of container "c": restartCount: found -1, expected a count
+"#;
+
 #[test]
 fn an_invalid_pod_is_skipped_with_its_node() {
-    for (spec, status, why) in [
-        ("{}", "{phase: Idle}", "status.phase: found \"Idle\", expected "),
-        ("{}", "{qosClass: Best}", "status.qosClass: found \"Best\", expected "),
-        (
-            "{tolerations: [{operator: Like}]}",
-            "{}",
-            "spec.tolerations[0].operator: found \"Like\", expected ",
-        ),
-        (
-            "{tolerations: [{effect: Never}]}",
-            "{}",
-            "spec.tolerations[0].effect: found \"Never\", expected ",
-        ),
-        (
-            "{tolerations: [{operator: Gt, value: x}]}",
-            "{}",
-            "spec.tolerations[0].value: found \"x\", expected ",
-        ),
-        (
-            "{containers: [{name: c, resources: {requests: {cpu: '-1'}}}]}",
-            "{}",
-            "spec.containers[0].resources.requests.cpu: ",
-        ),
-        (
-            "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}}",
-            "{}",
-            "spec.affinity.podAntiAffinity.required[0].topologyKey: missing, expected ",
-        ),
-        ("{overhead: {memory: x}}", "{}", "spec.overhead.memory: "),
-        (
-            "{affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution:
-              [{weight: 1, preference: {matchFields: [{key: a, operator: Like}]}}]}}}",
-            "{}",
-            "spec.affinity.nodeAffinity.preferred[0].matchFields: ",
-        ),
-        (
-            "{containers: [{name: c}]}",
-            "{containerStatuses: [{name: c, restartCount: -1}]}",
-            "status of container \"c\": restartCount: found -1, expected a count",
-        ),
-    ] {
-        let on_n1 = spec.replacen('{', "{nodeName: n1, ", 1);
-        let skipped = why_not(&bare(&on_n1, status));
-        assert!(skipped.why.starts_with(why), "{}", skipped.why);
+    for line in INVALID.trim().lines() {
+        let row: Vec<&str> = line.split(" | ").collect();
+        let on_n1 = row[0].replacen('{', "{nodeName: n1, ", 1);
+        let skipped = why_not(&bare(&on_n1, row[1]));
+        assert!(skipped.why.starts_with(row[2]), "{}", skipped.why);
         assert_eq!(skipped.node.as_deref(), Some("n1"));
     }
 }
