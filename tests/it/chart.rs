@@ -7,91 +7,33 @@ use std::path::{Path, PathBuf};
 use evenkeel::policy::Policy;
 use serde_json::{Map, Value, json};
 
+use crate::it::support::{check_generated, document};
+use crate::shared::boards::read;
+
 const CHART: &str = "deploy/helm/evenkeel";
-/// Top-level values of descheduler's chart, version 0.36.
-const DESCHEDULER_VALUES: [&str; 54] = [
-    "affinity",
-    "automountServiceAccountToken",
-    "activeDeadlineSeconds",
-    "cmdOptions",
-    "command",
-    "commonLabels",
-    "cronJobAnnotations",
-    "cronJobApiVersion",
-    "cronJobLabels",
-    "deploymentAnnotations",
-    "deschedulerPolicy",
-    "deschedulerPolicyAPIVersion",
-    "deschedulingInterval",
-    "dnsConfig",
-    "extraServiceAccountVolumeMounts",
-    "extraServiceAccountVolumes",
-    "failedJobsHistoryLimit",
-    "fullnameOverride",
-    "image",
-    "imagePullSecrets",
-    "initContainers",
-    "jobAnnotations",
-    "jobLabels",
-    "kind",
-    "leaderElection",
-    "livenessProbe",
-    "nameOverride",
-    "namespaceOverride",
-    "nodeSelector",
-    "podAnnotations",
-    "podDisruptionBudget",
-    "podLabels",
-    "podSecurityContext",
-    "ports",
-    "priorityClassName",
-    "rbac",
-    "replicas",
-    "resources",
-    "schedule",
-    "securityContext",
-    "service",
-    "serviceAccount",
-    "serviceMonitor",
-    "startingDeadlineSeconds",
-    "successfulJobsHistoryLimit",
-    "suspend",
-    "timeZone",
-    "tolerations",
-    "topologySpreadConstraints",
-    "ttlSecondsAfterFinished",
-    // Below them, those whose place in the pod is not their name.
-    "serviceAccount.name",
-    "serviceAccount.annotations",
-    "leaderElection.enabled",
-    "serviceMonitor.enabled",
-];
+/// Top-level values of descheduler's chart, version 0.36, and those below them whose place in the
+/// pod is not their name.
+const DESCHEDULER_VALUES: &str = "
+affinity automountServiceAccountToken activeDeadlineSeconds cmdOptions command commonLabels
+cronJobAnnotations cronJobApiVersion cronJobLabels deploymentAnnotations deschedulerPolicy
+deschedulerPolicyAPIVersion deschedulingInterval dnsConfig extraServiceAccountVolumeMounts
+extraServiceAccountVolumes failedJobsHistoryLimit fullnameOverride image imagePullSecrets
+initContainers jobAnnotations jobLabels kind leaderElection livenessProbe nameOverride
+namespaceOverride nodeSelector podAnnotations podDisruptionBudget podLabels podSecurityContext ports
+priorityClassName rbac replicas resources schedule securityContext service serviceAccount
+serviceMonitor startingDeadlineSeconds successfulJobsHistoryLimit suspend timeZone tolerations
+topologySpreadConstraints ttlSecondsAfterFinished serviceAccount.name serviceAccount.annotations
+leaderElection.enabled serviceMonitor.enabled
+";
 
 /// Values that the templates need. helm removes a value that is `null`, and then a required one is
 /// missing.
-const REQUIRED: [&str; 21] = [
-    "cronJobApiVersion",
-    "deschedulerPolicyAPIVersion",
-    "grafanaDashboard",
-    "image",
-    "image.repository",
-    "leaderElection",
-    "logFormat",
-    "networkPolicy",
-    "podDisruptionBudget",
-    "prometheusRule",
-    "rbac",
-    "rbac.create",
-    "replicas",
-    "schedule",
-    "service",
-    "serviceAccount",
-    "serviceAccount.create",
-    "serviceMonitor",
-    "serviceMonitor.apiVersion",
-    "steering",
-    "steering.rights",
-];
+const REQUIRED: &str = "
+cronJobApiVersion deschedulerPolicyAPIVersion grafanaDashboard image image.repository leaderElection
+logFormat networkPolicy podDisruptionBudget prometheusRule rbac rbac.create replicas schedule
+service serviceAccount serviceAccount.create serviceMonitor serviceMonitor.apiVersion steering
+steering.rights
+";
 
 /// Maps that descheduler's chart does not have, so that no values file brings unknown keys of them.
 const CLOSED: [&str; 4] = ["grafanaDashboard", "networkPolicy", "prometheusRule", "steering"];
@@ -100,26 +42,8 @@ fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-fn read(name: &str) -> String {
-    std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
-fn yaml(name: &str) -> Value {
-    serde_saphyr::from_str(&read(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
 fn values() -> Value {
-    yaml(&format!("{CHART}/values.yaml"))
-}
-
-/// Compares a generated file, or writes it with `UPDATE_DOCS=1`.
-fn check(name: &str, text: &str) {
-    let name = format!("{CHART}/{name}");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(path(&name), text).unwrap();
-    }
-    let current = std::fs::read_to_string(path(&name)).unwrap_or_default();
-    assert!(current == text, "{name} is not current: UPDATE_DOCS=1 cargo test --test it chart");
+    document(&format!("{CHART}/values.yaml"))
 }
 
 /// A value that has a comment, or a heading.
@@ -192,7 +116,7 @@ fn readme() -> String {
 
 #[test]
 fn the_readme_lists_every_value() {
-    check("README.md", &readme());
+    check_generated("deploy/helm/evenkeel/README.md", &readme());
 }
 
 #[test]
@@ -252,6 +176,10 @@ fn special(path: &str) -> Option<Value> {
     Some(schema)
 }
 
+fn is_required(path: &[String]) -> bool {
+    REQUIRED.split_whitespace().any(|name| name == path.join("."))
+}
+
 /// The schema of a value: its type is that of its default. `null` removes a default that is not
 /// required.
 fn schema(value: &Value, path: &mut Vec<String>, help: &[(Vec<String>, String)]) -> Value {
@@ -265,7 +193,7 @@ fn schema(value: &Value, path: &mut Vec<String>, help: &[(Vec<String>, String)])
     };
     let name = path.join(".");
     let typed = || match kind {
-        Some(kind) if REQUIRED.contains(&name.as_str()) => json!({"type": kind}),
+        Some(kind) if is_required(path) => json!({"type": kind}),
         Some(kind) => json!({"type": [kind, "null"]}),
         None => json!({}),
     };
@@ -295,7 +223,7 @@ fn add_values(
     for (key, value) in map {
         path.push(key.clone());
         schema_of["properties"][key] = schema(value, path, help);
-        if REQUIRED.contains(&path.join(".").as_str()) {
+        if is_required(path) {
             required.push(key);
         }
         path.pop();
@@ -332,7 +260,7 @@ fn the_schema_has_the_types_of_the_defaults() {
         "type": "object",
     });
     add_values(&mut schema, values().as_object().unwrap(), &mut Vec::new(), &help);
-    check("values.schema.json", &format!("{schema:#}\n"));
+    check_generated("deploy/helm/evenkeel/values.schema.json", &format!("{schema:#}\n"));
 }
 
 #[test]
@@ -345,13 +273,13 @@ fn the_notes_know_every_value() {
          Generated. */}}}}\n{{{{- define \"evenkeel.knownValues\" -}}}}\n{}\n{{{{- end -}}}}\n",
         known.join(",")
     );
-    check("templates/_values.tpl", &text);
+    check_generated("deploy/helm/evenkeel/templates/_values.tpl", &text);
 }
 
 #[test]
 fn values_of_descheduler_are_values_of_the_chart() {
     let values = values();
-    for name in DESCHEDULER_VALUES {
+    for name in DESCHEDULER_VALUES.split_whitespace() {
         let path: Vec<String> = name.split('.').map(str::to_owned).collect();
         let (last, outer) = path.split_last().unwrap();
         let map = value_at(&values, outer).as_object().unwrap();
@@ -361,7 +289,7 @@ fn values_of_descheduler_are_values_of_the_chart() {
 
 #[test]
 fn the_default_policy_is_that_of_the_manifests() {
-    let mut manifests = yaml("deploy/base/policy.yaml");
+    let mut manifests = document("deploy/base/policy.yaml");
     let fields = manifests.as_object_mut().unwrap();
     assert_eq!(
         (fields.remove("apiVersion"), fields.remove("kind")),
@@ -385,7 +313,7 @@ fn the_chart_shares_rights_alerts_and_dashboard_with_the_manifests() {
 
 #[test]
 fn the_chart_has_the_version_of_the_program() {
-    let chart = yaml(&format!("{CHART}/Chart.yaml"));
+    let chart = document(&format!("{CHART}/Chart.yaml"));
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!((&chart["version"], &chart["appVersion"]), (&json!(version), &json!(version)));
     let images = chart["annotations"]["artifacthub.io/images"].as_str().unwrap();

@@ -9,26 +9,15 @@ use evenkeel::model::plan::{STEERING_KEY, SteerValue};
 use evenkeel::policy::{Policy, Rule, Share};
 use serde_json::{Value, json};
 
+use crate::it::support::{document, documents};
+use crate::shared::boards::read;
+
 const DEPLOYMENT: &str = "deploy/base/deployment.yaml";
 const RBAC: &str = "deploy/base/rbac.yaml";
 const STEERING: &str = "deploy/base/steering.yaml";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
-}
-
-fn documents(path: &str) -> Vec<Value> {
-    serde_saphyr::from_multiple(&read(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
-}
-
-fn document(path: &str) -> Value {
-    let documents = documents(path);
-    let [one] = documents.as_slice() else { panic!("{path} has {} documents", documents.len()) };
-    one.clone()
 }
 
 /// Returns all documents that kustomize reads: every document below deploy/ except the policy,

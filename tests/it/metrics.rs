@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
 
 use evenkeel::cluster::client::from_config;
 use evenkeel::cluster::clock::ServerClock;
@@ -25,7 +24,8 @@ use evenkeel::values::NodeMinutes;
 use evenkeel::values::query_value::QueryValue;
 use jiff::SignedDuration;
 
-use crate::it::support::{Cluster, EVEN, noon, parse, text};
+use crate::it::support::{Cluster, EVEN, check_generated, noon, parse, text};
+use crate::shared::boards::read;
 
 const POLICY: &str = "
 steering: {taintHot: true}
@@ -420,22 +420,12 @@ fn rows(metrics: &[&MetricInfo]) -> String {
 
 #[test]
 fn the_page_of_metrics_matches_the_catalogue() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, document()).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        written == document(),
-        "docs/metrics.md is not current: UPDATE_DOCS=1 cargo test --test it metrics"
-    );
+    check_generated("docs/metrics.md", &document());
 }
 
 #[test]
 fn linked_sections_of_codes_exist() {
-    let reasons =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reasons.md"))
-            .unwrap();
+    let reasons = read("docs/reasons.md");
     let anchor = |title: &str| title.to_lowercase().replace(' ', "-").replace(',', "");
     let anchors: BTreeSet<String> =
         reasons.lines().filter_map(|l| l.strip_prefix("## ")).map(anchor).collect();

@@ -3,17 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use evenkeel::model::ledger::{Decline, Ending};
+use evenkeel::model::ledger::Ending;
 use serde_json::Value;
 
+use crate::it::reasons::endings;
+use crate::it::support::document;
 use crate::shared::boards::{alerts, read, selectors};
 
 const FOLDER: &str = "deploy/components/monitoring";
 const PAGE: &str = "https://github.com/evenkeel/evenkeel/blob/main/docs/alerts.md#";
-
-fn document(path: &str) -> Value {
-    serde_saphyr::from_str(&read(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
-}
 
 fn name(alert: &Value) -> &str {
     alert["alert"].as_str().unwrap()
@@ -65,7 +63,7 @@ fn the_page_of_alerts_has_exactly_the_alerts() {
     let reasons = read("docs/reasons.md");
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     for code in rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)) {
-        let ends = endings().iter().any(|(ending, _)| *ending == code);
+        let ends = Ending::CODES.contains(&code);
         assert!(ends || reasons.contains(&format!("| `{code}` |")), "unknown code {code}");
     }
 }
@@ -96,27 +94,14 @@ fn every_alert_has_a_test_that_fires_and_one_that_does_not() {
     assert_eq!((&firing, &silent), (&names, &names));
 }
 
-fn endings() -> Vec<(&'static str, bool)> {
-    let all = [
-        Ending::Helped,
-        Ending::Renewed,
-        Ending::SameNode,
-        Ending::HotNode,
-        Ending::NeverReady,
-        Ending::GotWorse(Decline::Restarts),
-        Ending::NotReplaced,
-    ];
-    all.iter().map(|ending| (ending.code(), ending.is_ineffective())).collect()
-}
-
 #[test]
 fn the_alert_counts_the_endings_that_make_a_workload_rest() {
     let alerts = alerts();
     let alert = alerts.iter().find(|a| name(a) == "EvenkeelEvictionsDoNotHelp").unwrap();
     let counted = selectors(alert["expr"].as_str().unwrap());
     let matched: BTreeSet<&str> = counted.iter().map(|s| s.matchers[0].2.as_str()).collect();
-    let useless: Vec<&str> =
-        endings().into_iter().filter(|(_, useless)| *useless).map(|(code, _)| code).collect();
+    let useless = endings().into_iter().filter(|ending| ending.is_ineffective());
+    let useless: Vec<&str> = useless.map(|ending| ending.code()).collect();
     assert_eq!(matched, BTreeSet::from([useless.join("|").as_str(), "not-replaced"]));
 }
 

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
 use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
@@ -25,7 +24,7 @@ use evenkeel::values::{NodeMinutes, Ratio};
 use evenkeel::view::status::headline::{Headline, no_evictions};
 use jiff::SignedDuration;
 
-use crate::it::support::noon;
+use crate::it::support::{check_generated, noon};
 
 fn pause(scope: PauseScope) -> Pause {
     Pause {
@@ -582,7 +581,7 @@ fn states() -> Vec<Headline> {
     ]
 }
 
-const fn endings() -> [Ending; 7] {
+pub(crate) const fn endings() -> [Ending; 7] {
     [
         Ending::Helped,
         Ending::Renewed,
@@ -691,16 +690,7 @@ fn document() -> String {
 
 #[test]
 fn the_page_of_reasons_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reasons.md");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, document()).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        written == document(),
-        "docs/reasons.md is not current: UPDATE_DOCS=1 cargo test --test it reasons"
-    );
+    check_generated("docs/reasons.md", &document());
 }
 
 /// The codes of examples. Two outcomes share one.

@@ -25,6 +25,7 @@ pub(crate) mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -48,6 +49,9 @@ use evenkeel::values::quantity;
 use evenkeel::values::selector::{Labels, Selector};
 use jiff::{SignedDuration, Timestamp};
 use proptest::test_runner::Config;
+use serde_json::Value;
+
+use crate::shared::boards::read;
 
 /// Configures a property test with this many cases, or with `PROPTEST_CASES` if it is set.
 ///
@@ -74,6 +78,27 @@ pub(crate) fn kubeconfig(cluster: &str) -> String {
           contexts: [{{name: c, context: {{cluster: c, user: u}}}}],
           users: [{{name: u, user: {{}}}}], clusters: [{{name: c, cluster: {{{cluster}}}}}]}}"
     )
+}
+
+/// Returns the YAML documents of a file of the repository.
+pub(crate) fn documents(path: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(&read(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// Returns the only YAML document of a file of the repository.
+pub(crate) fn document(path: &str) -> Value {
+    let [document] = &documents(path)[..] else { panic!("{path} has other documents") };
+    document.clone()
+}
+
+/// Compares a generated file of the repository, or writes it with `UPDATE_DOCS=1`.
+pub(crate) fn check_generated(path: &str, text: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&file, text).unwrap();
+    }
+    let current = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(current == text, "{path} is not current: UPDATE_DOCS=1 cargo test --test it");
 }
 
 /// Returns the time of every test.
