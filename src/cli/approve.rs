@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
 use crate::cluster::clock;
+use crate::cluster::ledger_store::StoreError;
 use crate::cluster::pauses;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::model::approval::{Proposal, ProposalFlaw};
@@ -17,6 +18,8 @@ use super::{Misuse, examples, runtime, screen};
 
 /// The most nodes in a row; the rest is a number.
 const MOST_NODES: usize = 3;
+/// The most times that an approval is written.
+const ATTEMPTS: u32 = 5;
 const IGNORED: &str = "evenkeel ignores an approval of it";
 
 /// Shows the evictions that wait for an approval, or approves them.
@@ -43,19 +46,33 @@ pub(super) fn run(args: &ApproveArgs, out: &mut dyn Write) -> anyhow::Result<()>
         let cluster = Cluster::connect(args.kubeconfig.as_deref()).await?;
         let client = cluster.client();
         let store = ProposalStore::new(client.clone(), &args.namespace, &args.proposal);
-        let stored = store.read().await.map_err(anyhow::Error::msg)?;
         let Some(id) = &args.id else {
+            let stored = store.read().await.map_err(anyhow::Error::msg)?;
             return Ok(shown(&stored, screen().width, clock::now()));
         };
-        let proposal = approvable(&stored, id, clock::now()).map_err(Misuse)?;
         let by = pauses::user(client).await;
-        let approved = store.approve(&stored, id, by.as_deref()).await;
-        approved.map_err(anyhow::Error::msg)?;
-        let evictions = count(proposal.moves.len(), "eviction");
-        let line = format!("approved {id}: the next cycle makes up to {evictions}\n");
-        Ok::<_, anyhow::Error>(line)
+        approve(&store, id, by.as_deref()).await
     })?;
     Ok(out.write_all(text.as_bytes())?)
+}
+
+/// Approves the proposal with this id. Where another person or evenkeel writes at the same moment,
+/// what is stored then counts.
+async fn approve(store: &ProposalStore, id: &str, by: Option<&str>) -> anyhow::Result<String> {
+    let mut attempts = ATTEMPTS;
+    loop {
+        let stored = store.read().await.map_err(anyhow::Error::msg)?;
+        let proposal = approvable(&stored, id, clock::now()).map_err(Misuse)?;
+        attempts -= 1;
+        match store.approve(&stored, id, by).await {
+            Err(StoreError::Conflict(_)) if attempts > 0 => {}
+            Err(error) => return Err(error.into()),
+            Ok(()) => {
+                let evictions = count(proposal.moves.len(), "eviction");
+                return Ok(format!("approved {id}: the next cycle makes up to {evictions}\n"));
+            }
+        }
+    }
 }
 
 /// The stored proposal, if it has this id and is valid.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::model::approval::{APPROVED, APPROVED_BY, Proposal};
 
-use super::ledger_store::OwnConfigMap;
+use super::ledger_store::{OwnConfigMap, StoreError};
 
 /// The key of the proposal in the ConfigMap.
 const KEY: &str = "proposal.json";
@@ -63,19 +63,19 @@ impl ProposalStore {
     /// another proposal would get the name of this person.
     ///
     /// # Errors
-    /// The failed request, with the message of the API server.
+    /// [`StoreError::Conflict`], or the failed request with the message of the API server.
     pub async fn approve(
         &self,
         seen: &StoredProposal,
         id: &str,
         by: Option<&str>,
-    ) -> Result<(), String> {
+    ) -> Result<(), StoreError> {
         let version = seen.map.as_ref().and_then(|map| map.metadata.resource_version.as_ref());
         let annotations = json!({APPROVED: id, APPROVED_BY: by});
         let patch = json!({"metadata": {"resourceVersion": version, "annotations": annotations}});
         let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
         let patched = self.0.api.patch(&self.0.name, &parameters, &patch);
-        self.0.checked("patch", patched).await.map(drop).map_err(|error| error.to_string())
+        self.0.checked("patch", patched).await.map(drop)
     }
 }
 

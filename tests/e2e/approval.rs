@@ -42,8 +42,14 @@ fn a_daemon_evicts_what_a_person_has_approved_and_nothing_else() {
         let status = launch.status_text();
         assert!(status.contains(id), "{status}");
 
-        let said = Launch::as_person(control_plane, &["approve", id]);
-        assert!(said.starts_with(&format!("approved {id}")), "{said}");
+        // Two people agree at the same moment.
+        let approve = || Launch::as_person(control_plane, &["approve", id]);
+        let both = std::thread::scope(|scope| {
+            [scope.spawn(approve), scope.spawn(approve)].map(|person| person.join().unwrap())
+        });
+        for said in both {
+            assert!(said.starts_with(&format!("approved {id}")), "{said}");
+        }
         let wanted = pods(&proposal["moves"]);
         process
             .eventually("the approved evictions", 120, async |_| {
@@ -53,6 +59,7 @@ fn a_daemon_evicts_what_a_person_has_approved_and_nothing_else() {
             .await;
         process.cycles(3, 120).await;
         assert_eq!(evicted(control_plane), wanted);
+        assert_eq!(evictions(control_plane).len(), wanted.len());
     });
 }
 

@@ -14,6 +14,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use crate::cluster::client::tests::{FakeObject, fake, status};
 use crate::cluster::clock;
+use crate::cluster::ledger_store::StoreError;
 use crate::cluster::proposal_store::{ProposalStore, StoredProposal};
 use crate::daemon::Daemon;
 use crate::daemon::cycle::Cycle;
@@ -209,7 +210,7 @@ async fn a_proposal_that_was_replaced_meanwhile_cannot_be_approved() {
     let id = seen.proposal.clone().unwrap().id;
     fixture.store.write(fixture.stored().await, None).await.unwrap();
     let error = fixture.store.approve(&seen, &id, Some("ada")).await.unwrap_err();
-    assert_eq!(error, "configmap system/proposal was changed by another process since it was read");
+    assert_eq!(error, StoreError::Conflict("system/proposal".to_owned()));
     assert_eq!(fixture.stored().await.approved_by, None);
 }
 
