@@ -74,6 +74,27 @@ fn a_pod_whose_eviction_is_under_way_is_not_asked_for_again() {
     assert!(watch.plan().moves.is_empty());
 }
 
+/// As where the watch of pods lags: the evicted pod still seems to be Ready.
+#[test]
+fn a_replica_whose_eviction_is_under_way_does_not_count_as_ready() {
+    let cluster = "
+        node n1 system=4
+          hot*2 cpu=100m uses=2
+        node n2
+        node n3
+    ";
+    let policy = format!("limits: {{perWorkload: none, perCycle: 1}}\n{EVEN}");
+    let mut watch = watched(cluster, &policy);
+    let plan = watch.plan();
+    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
+    watch.intend(&plan);
+    watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
+    watch.pass(15);
+    let plan = watch.plan();
+    let why: Vec<&str> = plan.kept.iter().map(|kept| kept.refusal.code()).collect();
+    assert_eq!((plan.moves.len(), why), (0, vec!["under-way", "last-ready-replica"]));
+}
+
 #[test]
 fn a_pod_that_is_gone_at_last_counts_as_evicted() {
     let mut watch = watched(HOT, &one_at_a_time());

@@ -121,7 +121,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Protected::PodSelector.into(),
         Refusal::Temporary(Temporary::Young { age: minutes(1), least: minutes(5) }),
         Refusal::Disruption(Disruption::TooFewReplicas { have: 1, least: 2 }),
-        Refusal::Disruption(Disruption::LastReady { left: 0, least: 1, planned: 0 }),
+        Refusal::Disruption(Disruption::LastReady { left: 0, least: 1, leaving: 0 }),
         Stop::Unmeasured(Unmeasured::Missing).into(),
         Stop::Unreadable("Pod shop/odd cannot be read: spec".to_owned()).into(),
         Temporary::OutsideWindow(minutes(90)).into(),

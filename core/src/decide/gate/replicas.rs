@@ -54,13 +54,13 @@ fn ready_replicas(pod: PodId, least: u32, draft: &Draft<'_>) -> Result<(), Disru
     if least == 0 || !answers(asked, snapshot) {
         return Ok(());
     }
-    let (mut planned, mut left) = (0_u32, 0_u32);
+    let (mut leaving, mut left) = (0_u32, 0_u32);
     for (id, other) in snapshot.alike(asked) {
         if id == pod || !answers(other, snapshot) {
             continue;
         }
-        if draft.moves(id) {
-            planned += 1;
+        if draft.moves(id) || is_under_way(other, draft) {
+            leaving += 1;
         } else {
             left += 1;
             if left >= least {
@@ -68,11 +68,17 @@ fn ready_replicas(pod: PodId, least: u32, draft: &Draft<'_>) -> Result<(), Disru
             }
         }
     }
-    // Without the planned moves there would be too few as well, so they are not the cause.
-    if left.saturating_add(planned) < least {
-        planned = 0;
+    // Without the evictions there would be too few as well, so they are not the cause.
+    if left.saturating_add(leaving) < least {
+        leaving = 0;
     }
-    Err(Disruption::LastReady { left, least, planned })
+    Err(Disruption::LastReady { left, least, leaving })
+}
+
+/// Whether the pod was asked to leave. A watch that lags still shows it as Ready.
+fn is_under_way(pod: &Pod, draft: &Draft<'_>) -> bool {
+    let world = draft.world;
+    world.ledger.is_under_way(&pod.uid, &world.policy.cooldown, world.now)
 }
 
 /// Whether a pod serves on a node that exists, answers and stays. The pods of others are Ready for

@@ -17,8 +17,9 @@ pub enum Disruption {
         left: u32,
         /// Ready replicas that the policy requires.
         least: u32,
-        /// Evictions of other replicas in this plan; with zero, too few were Ready to begin with.
-        planned: u32,
+        /// Other replicas that this plan or an earlier one evicts; with zero, too few were Ready to
+        /// begin with.
+        leaving: u32,
     },
     #[error("PodDisruptionBudget {name} {cause}")]
     Budget {
@@ -47,7 +48,7 @@ impl Disruption {
                     "add replicas; or set `evictable.minReplicas: {have}`, or give the pod the annotation evenkeel.io/evict-single-replica: \"true\""
                 ),
             ),
-            Disruption::LastReady { planned: 0, .. } => {
+            Disruption::LastReady { leaving: 0, .. } => {
                 ("last-ready-replica", READY_REPLICAS.into())
             }
             Disruption::LastReady { .. } => ("last-ready-replica", READY_REPLACEMENTS.into()),
@@ -65,10 +66,10 @@ impl Disruption {
         }
     }
 
-    /// Returns true if evictions of this plan are the cause.
+    /// Returns true if evictions of this plan or earlier ones are the cause.
     pub(super) const fn is_temporary(&self) -> bool {
         match self {
-            Disruption::LastReady { planned, .. } => *planned > 0,
+            Disruption::LastReady { leaving, .. } => *leaving > 0,
             Disruption::Budget { cause, .. } => matches!(cause, BudgetCause::Planned(_)),
             Disruption::TooFewReplicas { .. }
             | Disruption::SeveralBudgets(_)
@@ -81,7 +82,7 @@ impl Disruption {
 const ONE_BUDGET: &str = "let only one PodDisruptionBudget select the pod";
 const READY_REPLICAS: &str =
     "wait until other replicas are Ready, or lower `evictable.minReplicas`";
-const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, or lower `evictable.minReplicas`";
+const READY_REPLACEMENTS: &str = "wait until the replacements of the other evictions are Ready, or lower `evictable.minReplicas`";
 
 /// Why a PodDisruptionBudget allows no disruption. The text follows the name of the budget.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
