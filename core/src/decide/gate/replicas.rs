@@ -50,13 +50,15 @@ fn least_replicas(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> u32 {
 fn ready_replicas(pod: PodId, least: u32, draft: &Draft<'_>) -> Result<(), Disruption> {
     let snapshot = draft.world.snapshot;
     let asked = snapshot.pod(pod);
-    // The workload loses nothing with a pod that does not serve, or that ends with its node.
-    if least == 0 || !answers(asked, snapshot) {
+    // The workload loses nothing with a pod that does not serve.
+    if least == 0 || !answers_now(asked, snapshot) {
         return Ok(());
     }
+    // A pod that ends with its node may go before the others that do, but not with all of them.
+    let counts = if answers(asked, snapshot) { answers } else { answers_now };
     let (mut leaving, mut left) = (0_u32, 0_u32);
     for (id, other) in snapshot.alike(asked) {
-        if id == pod || !answers(other, snapshot) {
+        if id == pod || !counts(other, snapshot) {
             continue;
         }
         if draft.moves(id) || is_under_way(other, draft) {
@@ -84,6 +86,9 @@ fn is_under_way(pod: &Pod, draft: &Draft<'_>) -> bool {
 /// Whether a pod serves on a node that exists, answers and stays. The pods of others are Ready for
 /// a while.
 pub(super) fn answers(pod: &Pod, snapshot: &Snapshot) -> bool {
-    let stays = |node| snapshot.node(node).ready && !snapshot.node(node).is_going();
-    pod.serves() && pod.node.is_some_and(stays)
+    answers_now(pod, snapshot) && pod.node.is_some_and(|node| !snapshot.node(node).is_going())
+}
+
+fn answers_now(pod: &Pod, snapshot: &Snapshot) -> bool {
+    pod.serves() && pod.node.is_some_and(|node| snapshot.node(node).ready)
 }
