@@ -281,11 +281,13 @@ fn a_pod_stays_with_a_volume_that_is_about_to_go() {
         pv["metadata"]["deletionTimestamp"] = NOW.into();
     });
     let gone = Objects::healthy().without("PersistentVolume").and([volume(7)]);
+    let unreadable = Objects::healthy().each("PersistentVolume", |pv| pv["spec"] = "x".into());
     for (cluster, why) in [
         (phase("Failed"), "which has failed"),
         (phase("Released"), "which is released"),
         (deleting, "which is being deleted"),
-        (gone, "which does not exist"),
+        (gone, "which does not exist or cannot be read"),
+        (unreadable, "which does not exist or cannot be read"),
     ] {
         cluster.plan().stay("unusable-claim", why);
     }

@@ -154,11 +154,11 @@ pub enum ClaimFlaw {
     Lost,
     #[error("is not bound, and does not wait for a pod to be bound")]
     Unbound,
-    #[error("names StorageClass {0}, which does not exist")]
+    #[error("names StorageClass {0}, which does not exist or cannot be read")]
     NoClass(String),
     #[error("names no StorageClass, and none is the default")]
     NoDefaultClass,
-    #[error("is bound to PersistentVolume {0}, which does not exist")]
+    #[error("is bound to PersistentVolume {0}, which does not exist or cannot be read")]
     NoVolume(String),
     #[error("is bound to PersistentVolume {0}, which belongs to another claim")]
     VolumeOfOther(String),
@@ -184,7 +184,7 @@ impl ClaimFlaw {
             ClaimFlaw::Lost | ClaimFlaw::Unbound => {
                 format!("bind PersistentVolumeClaim {claim} to a volume (`kubectl describe pvc`)")
             }
-            ClaimFlaw::NoClass(class) => format!("create StorageClass {class}"),
+            ClaimFlaw::NoClass(class) => format!("create or correct StorageClass {class}"),
             ClaimFlaw::NoDefaultClass => "make a StorageClass the default one".into(),
             ClaimFlaw::VolumeOfOther(volume) => {
                 format!("correct `claimRef` of PersistentVolume {volume}")
@@ -192,9 +192,9 @@ impl ClaimFlaw {
             ClaimFlaw::NoVolume(volume)
             | ClaimFlaw::VolumeDeleting(volume)
             | ClaimFlaw::VolumeFailed(volume)
-            | ClaimFlaw::VolumeReleased(volume) => {
-                format!("restore PersistentVolume {volume}, or let the pod use another volume")
-            }
+            | ClaimFlaw::VolumeReleased(volume) => format!(
+                "restore or correct PersistentVolume {volume}, or let the pod use another volume"
+            ),
         }
     }
 }
