@@ -8,7 +8,7 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use crate::model::guard::recorded::GuardHistory;
@@ -55,6 +55,8 @@ pub(crate) struct ClusterFile {
     unused: BTreeMap<String, usize>,
     /// The kinds that the file lists as a whole, even if there are none.
     listed: BTreeSet<ObjectKind>,
+    /// The kinds whose list goes on behind its last part in the file.
+    cut_off: BTreeSet<ObjectKind>,
 }
 
 /// Why a file is not that of a cluster.
@@ -67,6 +69,12 @@ pub(crate) enum ClusterFileError {
     /// A second object begins in this line, as after `kubectl … -o yaml >> file`.
     #[error("line {0}: another document begins here; put `---` before it")]
     Joined(u64),
+    /// The API server has returned a part of a list, as with `?limit=500`.
+    #[error(
+        "{0}List: found a part of a list, because its metadata.continue is set; \
+         expected the other parts too, or the whole list as `kubectl get` prints it"
+    )]
+    CutOff(&'static str),
     /// The file has no node; this is its content.
     #[error("expected at least one node, found {0}\n\n{HOW_TO}")]
     NoNode(String),
@@ -75,12 +83,15 @@ pub(crate) enum ClusterFileError {
 /// Reads the text of a file. Objects that are not valid are skipped and counted.
 ///
 /// # Errors
-/// The text is neither JSON nor YAML, or has no node.
+/// The text is neither JSON nor YAML, lacks a part of a list, or has no node.
 pub(crate) fn parse(text: &str) -> Result<ClusterFile, ClusterFileError> {
     // JSON with separators is YAML. No line of JSON begins with a separator.
     let is_json = text.trim_start().starts_with(['{', '[']) && !text.contains("\n---");
     let mut cluster = if is_json { json(text)? } else { yaml(text)? };
     cluster.note_lacking();
+    if let Some(kind) = cluster.cut_off.first() {
+        return Err(ClusterFileError::CutOff(kind.name()));
+    }
     if cluster.objects.count(ObjectKind::Node) == 0 {
         return Err(ClusterFileError::NoNode(cluster.summary()));
     }
@@ -172,6 +183,16 @@ impl ClusterFile {
         }
     }
 
+    /// Notes a list, or a part of one. The last part does not go on.
+    fn add_list(&mut self, kind: ObjectKind, goes_on: bool) {
+        self.listed.insert(kind);
+        if goes_on {
+            self.cut_off.insert(kind);
+        } else {
+            self.cut_off.remove(&kind);
+        }
+    }
+
     fn add_history(&mut self, item: Result<Box<HistoryItem>, Box<Skipped>>) {
         let item = item.map_err(|skipped| *skipped);
         let added = item.and_then(|item| item.add_to(&mut self.history));
@@ -207,7 +228,7 @@ impl Extend<FileDocument> for Documents {
                 ObjectItem::Guard(Err(skipped)) => self.0.readings.skipped.add(*skipped),
                 ObjectItem::Ledger(name, text) => drop(self.0.ledgers.insert(name, text)),
                 ObjectItem::Unused(kind) => *self.0.unused.entry(kind).or_default() += 1,
-                ObjectItem::Listed(kind) => drop(self.0.listed.insert(kind)),
+                ObjectItem::Listed { kind, goes_on } => self.0.add_list(kind, goes_on),
             }
         }
     }
@@ -255,8 +276,6 @@ impl<'de> Visitor<'de> for DocumentVisitor {
             if key == "items" {
                 is_list = true;
                 map.next_value_seed(Items(&mut list))?;
-            } else if is_list && key == "metadata" {
-                map.next_value::<IgnoredAny>()?;
             } else {
                 let value = map.next_value::<Value>()?;
                 list.learn(&key, &value);
@@ -279,17 +298,22 @@ impl<'de> Visitor<'de> for DocumentVisitor {
 struct ObjectList {
     kind: Option<String>,
     api_version: Option<String>,
+    /// Whether the API server has returned a part of the list.
+    goes_on: bool,
     items: Vec<ObjectItem>,
     waiting: Vec<Value>,
 }
 
 impl ObjectList {
-    /// Takes note of the list's own kind and version.
+    /// Takes note of the list's own kind and version, and of its end.
     fn learn(&mut self, key: &str, value: &Value) {
         let text = value.as_str().map(str::to_owned);
         match key {
             "kind" => self.kind = text,
             "apiVersion" => self.api_version = text,
+            "metadata" => {
+                self.goes_on = value["continue"].as_str().is_some_and(|token| !token.is_empty());
+            }
             _ => {}
         }
     }
@@ -333,7 +357,9 @@ impl ObjectList {
     }
 
     fn finish(mut self) -> FileDocument {
-        self.items.extend(self.kind_of_items().map(ObjectItem::Listed));
+        let goes_on = self.goes_on;
+        let listed = self.kind_of_items().map(|kind| ObjectItem::Listed { kind, goes_on });
+        self.items.extend(listed);
         for mut value in std::mem::take(&mut self.waiting) {
             self.name(&mut value);
             self.items.push(ObjectItem::new(value));
@@ -382,6 +408,29 @@ mod tests {
     }
 
     const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '8', memory: 32Gi}}\n";
+
+    #[test]
+    fn a_part_of_a_list_is_refused_without_the_others() {
+        let part = |kind: &str, more: &str, item: &str| {
+            format!(
+                r#"{{"kind":"{kind}List","apiVersion":"v1",
+                    "metadata":{{"continue":"{more}"}},"items":[{item}]}}"#
+            )
+        };
+        let node = r#"{"metadata":{"name":"n1"}}"#;
+        let nodes = part("Node", "", node);
+        let first = part("Pod", "abc", "");
+        let error = parse(&format!("{first}{nodes}")).unwrap_err();
+        assert!(text_of(&error).starts_with("PodList: found a part of a list"), "{error}");
+        let last = part("Pod", "", "");
+        assert!(parse(&format!("{first}{nodes}{last}")).is_ok());
+        // Some printers sort the fields.
+        let sorted = format!(
+            r#"{{"apiVersion":"v1","items":[{node}],"kind":"NodeList",
+                "metadata":{{"continue":"abc"}}}}"#
+        );
+        assert!(matches!(parse(&sorted), Err(ClusterFileError::CutOff("Node"))));
+    }
 
     #[test]
     fn yaml_documents_lists_and_empty_documents_are_read() {

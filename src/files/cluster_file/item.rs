@@ -18,8 +18,11 @@ pub(super) enum ObjectItem {
     Guard(Result<Box<GuardHistory>, Box<Skipped>>),
     Ledger((String, String), String),
     Unused(String),
-    /// A list of one kind, which may be empty.
-    Listed(ObjectKind),
+    /// A list of one kind, which may be empty, or a part of one that goes on.
+    Listed {
+        kind: ObjectKind,
+        goes_on: bool,
+    },
 }
 
 impl ObjectItem {
