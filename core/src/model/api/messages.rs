@@ -28,7 +28,7 @@ macro_rules! messages {
     )*})*) => {$(
         $(#[$of_struct])*
         #[derive(Clone, PartialEq, Eq, serde::Deserialize, prost::Message)]
-        #[serde(rename_all = "camelCase", default)]
+        #[serde(rename_all = "camelCase", default, expecting = "a map")]
         pub struct $name {$(
             $(#[$of_field])*
             #[prost($($wire)*, tag = $number)]

@@ -1,7 +1,7 @@
 //! The encodings of objects: protobuf, JSON text and parsed JSON.
 
 use prost::Message;
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde_json::Value;
 
 use crate::model::api::{NodeNameOnly, ObjectNames, ObjectOutline};
@@ -64,7 +64,10 @@ impl Encoding for Protobuf<'_> {
 
 impl Encoding for Json<'_> {
     fn decode<T: Message + Default + DeserializeOwned>(&self) -> Result<T, Wrong> {
-        serde_json::from_slice(self.0).map_err(|error| error.to_string())
+        serde_json::from_slice(self.0).map_err(|error| {
+            let mut again = serde_json::Deserializer::from_slice(self.0);
+            wrong_field::<T, _>(&mut again).unwrap_or_else(|| error.to_string())
+        })
     }
 
     fn outline(&self, kind: ObjectKind) -> Outline {
@@ -75,7 +78,8 @@ impl Encoding for Json<'_> {
 
 impl Encoding for Tree<'_> {
     fn decode<T: Message + Default + DeserializeOwned>(&self) -> Result<T, Wrong> {
-        T::deserialize(self.0).map_err(|error| error.to_string())
+        T::deserialize(self.0)
+            .map_err(|error| wrong_field::<T, _>(self.0).unwrap_or_else(|| error.to_string()))
     }
 
     fn outline(&self, _kind: ObjectKind) -> Outline {
@@ -87,6 +91,41 @@ impl Encoding for Tree<'_> {
             namespace: word("/metadata/namespace"),
             name: word("/metadata/name"),
             node: word("/spec/nodeName"),
+        }
+    }
+}
+
+/// Decodes an invalid object again, and names the field. `None` if it is no field.
+fn wrong_field<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Option<Wrong> {
+    let error = serde_path_to_error::deserialize::<_, T>(from).err()?;
+    let path = error.path().to_string();
+    (path != ".").then(|| format!("{path}: {}", error.into_inner()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::api::ApiPod;
+
+    #[test]
+    fn an_error_names_the_field() {
+        for (object, why) in [
+            (
+                json!({"spec": {"priority": "0"}}),
+                "spec.priority: invalid type: string \"0\", expected i32",
+            ),
+            (json!({"spec": "x"}), "spec: invalid type: string \"x\", expected a map"),
+            (
+                json!({"metadata": {"ownerReferences": [{}, 5]}}),
+                "metadata.ownerReferences[1]: invalid type: integer `5`, expected a map",
+            ),
+        ] {
+            assert_eq!(Tree(&object).decode::<ApiPod>().unwrap_err(), why);
+            let text = object.to_string();
+            let error = Json(text.as_bytes()).decode::<ApiPod>().unwrap_err();
+            assert!(error.starts_with(why), "{error}");
         }
     }
 }
