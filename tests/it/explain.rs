@@ -589,6 +589,15 @@ fn a_pod_without_a_creation_time_has_no_age() {
 }
 
 #[test]
+fn a_node_that_reports_no_amounts_is_not_said_to_have_none() {
+    let cluster = Cluster::parse("node n1 cpu=0\nnode n2\nnode n3");
+    let (engine, snapshot) = cluster.seen(parse(EVEN), Ledger::default());
+    let explained = engine.explain(&snapshot, &Subject::Node("n1".to_owned()), noon()).unwrap();
+    let page = explanation_text(&explained, 100);
+    assert!(page.contains("requests 0m\n") && page.contains("of 32Gi\n"), "{page}");
+}
+
+#[test]
 fn a_finished_pod_needs_no_replacement() {
     let cluster = Cluster::parse("node n1\n web phase=Failed\nnode n2");
     let policy = parse("strategies: [removeFailedPods]");

@@ -78,10 +78,13 @@ impl Resource {
     /// The value that decisions use, the requests, and the allocatable amount of a node.
     fn figures(&self, load: &LoadSummary) -> Vec<String> {
         let smoothed = if load.estimated { "estimated" } else { "smoothed" };
+        // A node that reports none is not one without cpu or memory.
+        let allocatable = load.allocatable.as_ref().map(self.of);
+        let allocatable = allocatable.filter(|amount| *amount > Amount::ZERO);
         vec![
             self.figure(smoothed, load.smoothed.as_ref().map(self.of)),
             self.figure("requests", Some((self.of)(&load.requests))),
-            self.figure("of", load.allocatable.as_ref().map(self.of)),
+            self.figure("of", allocatable),
         ]
     }
 
