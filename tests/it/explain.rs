@@ -698,6 +698,24 @@ fn an_unknown_name_is_answered_with_similar_names() {
 }
 
 #[test]
+fn a_pod_that_cannot_be_read_is_named_with_the_reason() {
+    let cluster = Cluster::parse("node n1\n web\nnode n2");
+    let (engine, mut snapshot) = cluster.seen(parse(EVEN), Ledger::default());
+    snapshot.skipped.push(Skipped {
+        kind: "Pod".to_owned(),
+        namespace: "default".to_owned(),
+        name: "odd".to_owned(),
+        node: Some("n1".to_owned()),
+        why: "spec.priority: found x".to_owned(),
+    });
+    for name in ["odd", "default/odd"] {
+        let error = engine.explain(&snapshot, &Subject::Pod(name.to_owned()), noon()).unwrap_err();
+        let text = "Pod default/odd cannot be read: spec.priority: found x";
+        assert_eq!(error.to_string(), format!("no pod {name}; {text}"));
+    }
+}
+
+#[test]
 fn an_ambiguous_name_is_answered_with_the_candidates() {
     let (engine, snapshot) = Cluster::parse("node n1\n web\n web namespace=shop\nnode n2")
         .seen(parse(EVEN), Ledger::default());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::model::snapshot::facts::OwnerKey;
+use crate::model::snapshot::facts::{OwnerKey, Skipped};
 use crate::model::snapshot::{NodeId, PodId, Snapshot, WorkloadId};
 
 /// The largest number of similar names in an error.
@@ -91,7 +91,7 @@ pub(super) fn find(snapshot: &Snapshot, subject: &Subject) -> Result<Match, NotF
 fn find_node(snapshot: &Snapshot, subject: &Subject, name: &str) -> Result<Match, NotFound> {
     snapshot.find_node(name).map(Match::Node).ok_or_else(|| {
         let names = snapshot.nodes.iter().map(|n| n.name.clone());
-        unknown(subject, names.collect(), None)
+        unknown(subject, names.collect(), unreadable(snapshot, subject))
     })
 }
 
@@ -104,6 +104,7 @@ fn find_pod(snapshot: &Snapshot, subject: &Subject, name: &str) -> Result<Match,
     let pod = only(subject, &found, || {
         let workloads = workloads(snapshot, name);
         let hint = workloads.first().map(|id| workload_hint(snapshot, *id));
+        let hint = unreadable(snapshot, subject).or(hint);
         let names = snapshot.pod_ids().map(|pod| name_of_pod(snapshot, pod));
         unknown(subject, names.collect(), hint)
     });
@@ -134,6 +135,16 @@ fn name_of_pod(snapshot: &Snapshot, pod: PodId) -> String {
 fn workload_hint(snapshot: &Snapshot, id: WorkloadId) -> String {
     let OwnerKey { namespace, kind, name } = &snapshot.workload(id).key;
     format!("{namespace}/{name} is a {kind}: `explain workload {namespace}/{name}`")
+}
+
+/// The sentence about a pod or node of this name that could not be read.
+fn unreadable(snapshot: &Snapshot, subject: &Subject) -> Option<String> {
+    let asked = subject.name();
+    let is_it = |one: &&Skipped| {
+        one.kind.eq_ignore_ascii_case(subject.kind())
+            && (one.name == asked || format!("{}/{}", one.namespace, one.name) == asked)
+    };
+    snapshot.skipped.iter().find(is_it).map(ToString::to_string)
 }
 
 /// The single match.
