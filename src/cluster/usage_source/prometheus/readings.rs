@@ -21,7 +21,7 @@ use super::usage_query::UsageQuery;
 
 const RENAMED: &str = "the labels exported_pod and exported_namespace count instead of pod and \
     namespace, which name the exporter; set `honor_labels` in the scrape configuration";
-const INCOMPLETE: &str = "cpu, memory or time is missing";
+const INCOMPLETE: &str = "cpu, memory or time is missing, or memory is 0";
 
 /// How series become readings.
 #[derive(Clone, Copy)]
@@ -279,13 +279,15 @@ impl<'r> ReadingsBuilder<'r> {
         }
     }
 
+    /// The sample of a node or pod, if it is complete. Everything that runs uses memory.
     fn sample(&self, partial: PartialSample, at: Timestamp, timed: bool) -> Option<Sample> {
+        let memory = partial.memory.filter(|bytes| *bytes > 0.0)?;
         Some(Sample {
             at: if timed { moment(partial.time?)? } else { at },
             window: self.options.window,
             used: Measure {
                 cpu: Amount::from_f64(partial.cpu? * 1e9),
-                memory: Amount::from_f64(partial.memory?),
+                memory: Amount::from_f64(memory),
             },
             containers: ContainerSet::default(),
         })

@@ -572,3 +572,12 @@ async fn a_value_that_is_no_usage_is_the_reason_of_its_node() {
         assert_eq!(&*readings.unreadable_nodes["n1"], why);
     }
 }
+
+#[tokio::test]
+async fn everything_that_is_measured_uses_memory() {
+    let nodes = read_with("nodeMemory", || series("node=n1 0")).await.unwrap();
+    assert!(nodes.unreadable_nodes["n1"].contains("memory is 0"), "{nodes:?}");
+    let pods = "node=n1 namespace=shop pod=web 0";
+    let pods = read_with("podMemory", move || series(pods)).await.unwrap();
+    assert!(pods.pods.is_empty() && pods.unreadable_pods.len() == 1, "{pods:?}");
+}
