@@ -105,7 +105,12 @@ impl UsagePoller {
         if matches!(self.active, ActiveSource::Fresh(_)) {
             return None;
         }
-        let why = self.error().map_or("newest sample is too old", |(_, message)| message);
+        let why = match (self.error(), self.first.newest, self.first.read) {
+            (Some((_, message)), ..) => message,
+            (None, Some(_), _) => "newest sample is too old",
+            (None, None, Some(_)) => "no samples of nodes",
+            (None, None, None) => "not read yet",
+        };
         Some(format!("{}: {why}", self.first.name()))
     }
 
@@ -358,6 +363,16 @@ mod tests {
         );
         assert!(text.contains("evenkeel_source_in_use{source=\"prometheus\"} 0\n"), "{text}");
         assert_eq!(poller.unknown_reason().unwrap(), "prometheus: newest sample is too old");
+    }
+
+    #[tokio::test]
+    async fn a_source_without_samples_of_nodes_says_so() {
+        let (client, _) = fake(|_, _, _| (200, r#"{"items": []}"#.to_owned())).await;
+        let rules = UsagePolicy { source: SourceKind::MetricsApi, ..usage("http://unused", "") };
+        let mut poller = UsagePoller::new(&rules, &client);
+        assert_eq!(poller.unknown_reason().unwrap(), "metricsApi: not read yet");
+        poller.poll(&node_addresses(), &Metrics::default(), at(NOW)).await;
+        assert_eq!(poller.unknown_reason().unwrap(), "metricsApi: no samples of nodes");
     }
 
     #[tokio::test]

@@ -782,6 +782,18 @@ async fn the_security_headers_allow_only_the_own_style_and_script() {
     }
 }
 
+#[test]
+fn a_source_without_samples_has_been_read() {
+    for (read, said) in [(None, "not read yet"), (Some(noon()), "no samples of nodes")] {
+        let status = PublishedStatus::new(parse(EVEN));
+        let source = SourceStatus { read, newest_sample: None, ..source("metricsApi", None) };
+        status.board.sources(|| vec![source]);
+        let text = status_text(&status.json_text(noon()), 100).unwrap();
+        assert!(text.contains(&format!("metricsApi: {said}\n")), "{text}");
+        assert!(status.html(noon()).contains(&format!("metricsApi: {said}<")), "{said}");
+    }
+}
+
 fn source(name: &'static str, error: Option<&str>) -> SourceStatus {
     SourceStatus {
         name: name.into(),

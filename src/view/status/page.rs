@@ -135,6 +135,7 @@ fn facts(view: &StatusView<'_>) -> Markup {
             @match (source.newest_sample, &source.error) {
                 (_, Some(_)) => { ": " b.bad { "cannot be read" } }
                 (Some(newest), None) => { ": newest sample " (parts::ago(view, newest)) }
+                (None, None) if source.read.is_some() => ": no samples of nodes",
                 (None, None) => ": not read yet",
             }
         }

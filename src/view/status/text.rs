@@ -118,6 +118,7 @@ impl StatusText<'_> {
                 (Some(error), _) if is_told(error) => return None,
                 (Some(error), _) => error.clone(),
                 (None, Some(newest)) => format!("newest sample {}", self.ago(newest)),
+                (None, None) if source.read.is_some() => "no samples of nodes".to_owned(),
                 (None, None) => "not read yet".to_owned(),
             };
             Some(format!("{}: {state}", source.name))
