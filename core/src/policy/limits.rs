@@ -5,9 +5,25 @@ use jiff::SignedDuration;
 use super::help;
 use crate::schema::compare::{ONE_SECOND, ordered};
 use crate::schema::kind::{duration, growing_share, limit, percent, share};
+use crate::schema::problem::Code;
+use crate::schema::read::Fields;
 use crate::schema::section::Section;
 use crate::schema::share::Share;
 use crate::values::Ratio;
+
+/// Warns of an immediate deletion, which the kubelet does not confirm. See
+/// <https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination-forced>.
+pub(super) fn check_grace_period(
+    f: &mut Fields<'_, '_>,
+    field: &'static str,
+    grace_period: Option<SignedDuration>,
+) {
+    if grace_period.is_some_and(|time| time.is_zero()) {
+        let sentence = "with 0, the API server forgets a pod at once although its containers \
+                        still run, and a StatefulSet may start the same pod beside it";
+        f.warn(Code::Ignored, field, sentence);
+    }
+}
 
 /// How much may be evicted; `None` is no limit.
 #[derive(Clone, Debug, PartialEq)]

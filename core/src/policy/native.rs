@@ -6,7 +6,7 @@ use super::approval::{self, approval};
 use super::evictable::{DEFAULT_PROFILE, Evictable, Profile, evictable};
 use super::guards::{self, guard};
 use super::help;
-use super::limits::{cooldown, forecast, limits, safety};
+use super::limits::{self, cooldown, forecast, limits, safety};
 use super::node_utilization::{self, basis};
 use super::ramp::ramp;
 use super::rightsizing::rightsizing;
@@ -124,6 +124,7 @@ fn document() -> Section<Document> {
     all_strategies(sections(profiles(general(section)))).check(|f, document| {
         check_profiles(f, document);
         check_usage(f, &document.policy);
+        limits::check_grace_period(f, "gracePeriod", document.policy.grace_period);
         approval::check(f, &document.policy);
         node_utilization::check(f, "strategies", &document.policy.strategies);
         steering::check(f, &document.policy);
@@ -169,7 +170,7 @@ fn profiles(section: Section<Document>) -> Section<Document> {
         .field("gracePeriod", duration(SignedDuration::ZERO).optional(), |d| {
             &mut d.policy.grace_period
         })
-        .help("The termination grace period of evicted pods, instead of their own.")
+        .help("The termination grace period of evicted pods, instead of their own. With 0, the API server forgets a pod whose containers still run.")
         .off("30s")
 }
 

@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 use super::super::{
     AffinityKind, Basis, Names, NodeTaints, Policy, PriorityThreshold, Rule, Share, StorageClasses,
 };
+use crate::policy::native;
 use crate::schema::problem::Code;
 
 fn parse(text: &str) -> Result<Policy, String> {
@@ -173,6 +174,17 @@ fn protections_are_lists_or_the_older_fields_and_not_both() {
             .contains("exclude each other")
     );
     assert!(evictor("{priorityThreshold: {value: 2000000001}}").is_err());
+}
+
+#[test]
+fn a_grace_period_of_zero_is_taken_with_a_warning() {
+    let policy = "apiVersion: descheduler/v1alpha2\ngracePeriodSeconds: 0\nprofiles: []";
+    let native = native::tests::parse("gracePeriod: 0s").unwrap();
+    for policy in [parse(policy).unwrap(), native] {
+        assert_eq!(policy.grace_period, Some(SignedDuration::ZERO));
+        let warnings = warnings(&policy);
+        assert!(warnings.contains("with 0, the API server forgets a pod"), "{warnings}");
+    }
 }
 
 #[test]

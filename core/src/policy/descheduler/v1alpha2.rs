@@ -1,6 +1,7 @@
 //! `descheduler/v1alpha2`: profiles, each with arguments of plugins and lists of plugins to run.
 
 use super::super::arguments;
+use super::super::limits;
 use super::super::plugin::Plugin;
 use super::super::strategies;
 use super::super::{Basis, Evictable, Policy, Rule};
@@ -20,6 +21,7 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
         let mut top = top_level(f);
         top.per_cycle = f.field("maxNoOfPodsToEvictTotal").whole(0);
         top.grace_period = f.field("gracePeriodSeconds").seconds();
+        limits::check_grace_period(f, "gracePeriodSeconds", top.grace_period);
         if f.field("evictionFailureEventNotification").bool() == Some(true) {
             let sentence =
                 "no effect: evenkeel reports failed evictions in its log and metrics, not as events";
