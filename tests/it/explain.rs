@@ -521,7 +521,7 @@ fn the_page_of_a_pod() {
     known            everything that its place depends on is known
     claims           its claims and their volumes can be used
     new-volumes      its new volumes are provisioned where it lands
-    local-volumes    none of its volumes is a directory of its node
+    local-volumes    none of its volumes is storage of its node
     shared-volumes   no other pod holds or awaits its volumes
 
     Landing  predicted nodes of the replacement, by the scheduler's scores

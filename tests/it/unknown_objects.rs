@@ -294,6 +294,31 @@ fn a_pod_stays_with_a_volume_that_is_about_to_go() {
 }
 
 #[test]
+fn a_pod_stays_whose_scratch_volume_is_storage_of_its_node() {
+    let scratch = json!([{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec":
+        {"storageClassName": "net", "accessModes": ["ReadWriteOnce"]}}}}]);
+    let plan = |key: &str, values: &[&str]| {
+        let pods = ["db-0", "db-1", "db-2", "db-3"].map(|name| pod(name, "n1", &scratch));
+        let objects = (0..4).flat_map(|number| {
+            let (mut claim, mut volume) = (claim(number), volume(number));
+            claim["metadata"]["name"] = format!("db-{number}-scratch").into();
+            volume["spec"]["nodeAffinity"] = json!({"required": {"nodeSelectorTerms": [
+                {"matchExpressions": [{"key": key, "operator": "In", "values": values}]}]}});
+            [claim, volume]
+        });
+        let named = |node: &mut Value| {
+            let name = node["metadata"]["name"].clone();
+            node["metadata"]["labels"][key] = name;
+        };
+        let waiting = class("WaitForFirstConsumer");
+        Objects::of(pods).and(objects).and([waiting]).each("Node", named).plan()
+    };
+    plan("topology.topolvm.io/node", &["n1"]).stay("local-storage", "its data on its node");
+    plan("linbit.com/hostname", &["n1", "n2"]).go();
+    plan("topology.ebs.csi.aws.com/zone", &["n1"]).go();
+}
+
+#[test]
 fn a_pod_stays_with_a_volume_that_belongs_to_another_claim() {
     let owned = |change: &'static [(&'static str, &'static str)]| {
         let cluster = Objects::healthy().each("PersistentVolume", |pv| {
@@ -334,7 +359,7 @@ fn a_claim_that_cannot_be_read_keeps_its_pod() {
 fn a_volume_in_a_folder_of_the_node_keeps_its_pod() {
     let folder = |pv: &mut Value| pv["spec"] = json!({"hostPath": {"path": "/srv"}});
     let cluster = Objects::healthy().each("PersistentVolume", folder);
-    cluster.plan().stay("local-storage", "hostPath data would be lost");
+    cluster.plan().stay("local-storage", "its data on its node would be lost");
     // Both nodes of the zone are allowed, and each has its own folder.
     let in_zone = |pv: &mut Value| {
         pv["spec"] = json!({"local": {"path": "/mnt"}, "nodeAffinity": {"required":
@@ -342,7 +367,7 @@ fn a_volume_in_a_folder_of_the_node_keeps_its_pod() {
                 "operator": "In", "values": ["n1", "n2"]}]}]}}});
     };
     let cluster = Objects::healthy().each("PersistentVolume", in_zone);
-    cluster.plan().stay("local-storage", "hostPath data would be lost");
+    cluster.plan().stay("local-storage", "its data on its node would be lost");
 }
 
 #[test]

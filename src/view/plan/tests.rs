@@ -237,7 +237,7 @@ fn a_plan_with_moves() {
     Kept  selected pods that stay, by refusal code
       2  disruption-budget  PodDisruptionBudget db allows no disruption now
                             such as shop/db-0 on n1
-      1  local-storage      its emptyDir or hostPath data would be lost
+      1  local-storage      its data on its node would be lost
                             shop/web-1 on n1
     --all lists each pod
 
@@ -330,8 +330,7 @@ fn a_narrow_terminal_keeps_the_figures() {
                             disruption now
                             shop/db-0 on n1
                             shop/db-1 on n1
-      1  local-storage      its emptyDir or hostPath data would
-                            be lost
+      1  local-storage      its data on its node would be lost
                             shop/web-1 on n1
 
     Balance  of the 3 of 4 nodes with known usage, before →

@@ -57,7 +57,7 @@ pub const RULES: [ReplacementRule; 13] = [
     rule("claims", "its claims and their volumes can be used", claims::admit),
     rule("new-volumes", "its new volumes are provisioned where it lands", new_volumes::admit)
         .overridable(),
-    rule("local-volumes", "none of its volumes is a directory of its node", local_volumes::admit)
+    rule("local-volumes", "none of its volumes is storage of its node", local_volumes::admit)
         .overridable(),
     rule("shared-volumes", "no other pod holds or awaits its volumes", shared_volumes::admit),
 ];

@@ -75,7 +75,11 @@ pub(super) enum Lift {
 }
 
 pub(super) const LIFTS: [Choice<Lift>; 13] = [
-    ("localStorage", Lift::LocalStorage, "pods with an emptyDir or hostPath volume"),
+    (
+        "localStorage",
+        Lift::LocalStorage,
+        "pods with an emptyDir, hostPath or other volume of their node",
+    ),
     ("daemonSets", Lift::DaemonSets, "pods of a DaemonSet"),
     ("systemCritical", Lift::SystemCritical, "pods with a priority of 2000000000 or more"),
     (

@@ -61,7 +61,7 @@ pub enum Replacement {
     /// The API server refuses new pods with this PriorityClass, because it does not exist.
     #[error("its PriorityClass {0} does not exist, so the API server would refuse its replacement")]
     MissingPriorityClass(String),
-    #[error("its emptyDir or hostPath data would be lost")]
+    #[error("its data on its node would be lost")]
     LocalStorage,
     #[error("its replacement needs a new volume for claim {0}, which may be provisioned anywhere")]
     NewVolume(String),
@@ -130,7 +130,7 @@ const RUNS_TO_COMPLETION: &str = "wait until it has ended; \
     set `evictable.allow: [runsToCompletion]` only where the work can begin again";
 const OTHER_REVISION: &str = "finish the rollout or undo it; with `updateStrategy: OnDelete`, delete the pod at a time of your choice";
 const LOCAL_STORAGE: &str =
-    "set `evictable.allow: [localStorage]`, or remove its emptyDir and hostPath volumes";
+    "set `evictable.allow: [localStorage]`, or remove its volumes on the node";
 const NEW_VOLUME: &str = "give the claim a storage class with `volumeBindingMode: \
                           WaitForFirstConsumer`, or set `evictable.allow: [newVolumes]`";
 const SHARED_VOLUME: &str =

@@ -140,6 +140,14 @@ pub struct Volume {
     pub state: VolumeState,
 }
 
+impl Volume {
+    /// Returns the end of a label's key by which it says a place of several nodes; `None` if it
+    /// does not.
+    pub fn place_end(key: &str) -> Option<&'static str> {
+        ["zone", "region"].into_iter().find(|end| key.ends_with(end))
+    }
+}
+
 /// A reference to a claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClaimRef {
