@@ -51,8 +51,14 @@ pub enum ConnectError {
     Client(Error),
 }
 
+/// The kubeconfig that was given, or the one that the client looks for without.
 fn shown(path: Option<&Path>) -> String {
-    path.map_or("from the default location".to_owned(), |path| path.display().to_string())
+    let named = std::env::var_os("KUBECONFIG").filter(|files| !files.is_empty());
+    match (path, named) {
+        (Some(path), _) => path.display().to_string(),
+        (None, Some(files)) => format!("{} of $KUBECONFIG", files.display()),
+        (None, None) => "~/.kube/config".to_owned(),
+    }
 }
 
 /// The flaw of a kubeconfig. The client's own text about `NO_PROXY` does not say why.

@@ -252,6 +252,19 @@ fn a_missing_kubeconfig_is_named() {
 }
 
 #[test]
+fn an_invalid_kubeconfig_is_named() {
+    let file = format!("{}/words-kubeconfig", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&file, "x: [").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .arg("plan")
+        .env("KUBECONFIG", &file)
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains(&format!("the kubeconfig {file} of $KUBECONFIG: ")), "{error}");
+}
+
+#[test]
 fn a_missing_policy_is_not_missed_by_another_command() {
     let one = r#"{"namespace": "default", "pod": "web-1", "uid": "u", "node": "n1",
         "may_land": ["n2"], "strategy": "PodLifeTime"}"#;
