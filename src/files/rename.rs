@@ -4,7 +4,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
-use crate::model::snapshot::facts::Owner;
+use crate::model::snapshot::facts::{Owner, Volume};
+use crate::model::snapshot::role_end;
 
 use self::kept::KEPT_VALUES;
 
@@ -91,6 +92,9 @@ impl NameKind {
     fn suffix(self, real: &str) -> &'static str {
         if self == NameKind::Kind {
             return Owner::ending_of(real).unwrap_or_default();
+        }
+        if self == NameKind::Key {
+            return role_end(real).or_else(|| Volume::place_end(real)).unwrap_or_default();
         }
         // An image without a tag would get the implied tag `latest` and differ from itself.
         if self == NameKind::Image { ":1" } else { "" }

@@ -37,7 +37,7 @@ mod storage;
 mod unknown_nodes;
 
 pub use binding_log::{BindingChange, Departure, RecentBinding};
-pub use replicas::ROLLOUT_REVISION;
+pub use replicas::{ROLLOUT_REVISION, role_end};
 pub use storage::{AttachedVolume, NewVolume};
 
 /// The PriorityClasses of every cluster (`SystemPriorityClasses` in

@@ -55,7 +55,7 @@ impl NameKind {
 /// Well-known keys of labels and taints:
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, and the keys that decisions
 /// read.
-const KEYS: [&str; 56] = [
+const KEYS: [&str; 53] = [
     "DeletionCandidateOfClusterAutoscaler",
     "ToBeDeletedByClusterAutoscaler",
     "app.kubernetes.io/component",
@@ -87,7 +87,6 @@ const KEYS: [&str; 56] = [
     "kueue.x-k8s.io/pod-group-name",
     "leaderworkerset.sigs.k8s.io/group-index",
     "leaderworkerset.sigs.k8s.io/name",
-    "modelserving.volcano.sh/role",
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
     "node.cloudprovider.kubernetes.io/shutdown",
@@ -103,9 +102,7 @@ const KEYS: [&str; 56] = [
     "pod-group.scheduling.sigs.k8s.io",
     "pod-group.scheduling.sigs.k8s.io/name",
     "pod-template-hash",
-    "ray.io/node-type",
     "ray.io/originated-from-crd",
-    "role-name",
     "rollouts-pod-template-hash",
     "scheduling.x-k8s.io/pod-group",
     "statefulset.kubernetes.io/pod-name",

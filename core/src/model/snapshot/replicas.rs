@@ -8,9 +8,10 @@ use crate::values::selector::Labels;
 use super::facts::{Owner, Role};
 use super::{Pod, PodId, Snapshot, Workload, WorkloadId};
 
-/// The labels that tell the pods of a RayCluster, a ModelServing of Kthena and a RoleSet of AIBrix
-/// apart. They usually share one image.
-const ROLES: [&str; 3] = ["ray.io/node-type", "modelserving.volcano.sh/role", "role-name"];
+/// The ends of the labels that tell the pods of a custom resource apart, which usually share one
+/// image: `ray.io/node-type`, `modelserving.volcano.sh/role` of Kthena, `role-name` of AIBrix,
+/// `dask.org/component`, and `cnpg.io/instanceRole` of the primary of a database.
+const ROLES: [&str; 4] = ["role", "role-name", "node-type", "component"];
 
 /// The label of the revision of an Argo Rollout, which its services have in their selectors.
 pub const ROLLOUT_REVISION: &str = "rollouts-pod-template-hash";
@@ -87,9 +88,20 @@ fn selects(selector: &Labels, labels: &Labels) -> bool {
     !selector.is_empty() && selector.iter().all(|(k, v)| labels.get(k) == Some(v))
 }
 
-/// The work of a pod among those of a custom resource: its role and the images of its containers.
-fn role(pod: &Pod) -> ([Option<&String>; 3], Vec<&str>) {
+/// The work of a pod among those of a custom resource: its roles and the images of its containers.
+fn role(pod: &Pod) -> (Vec<(&String, &String)>, Vec<&str>) {
     let main = pod.containers.iter().filter(|container| container.role == Role::Main);
     let images = main.map(|container| container.image.as_str());
-    (ROLES.map(|label| pod.labels.get(label)), images.collect())
+    let roles = pod.labels.iter().filter(|(key, _)| role_end(key).is_some());
+    (roles.collect(), images.collect())
+}
+
+/// Returns the end of a label's key by which it tells pods of a custom resource apart; `None` if it
+/// does not.
+pub fn role_end(key: &str) -> Option<&'static str> {
+    let ends = |end: &str| {
+        let start = key.len().checked_sub(end.len());
+        start.and_then(|start| key.get(start..)).is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+    };
+    ROLES.into_iter().find(|end| ends(end))
 }

@@ -107,6 +107,17 @@ fn owned(api_version: &str, kind: &str) -> Vec<Value> {
     nodes(&json!([])).into_iter().chain(pods).collect()
 }
 
+/// Pods of a custom resource, each with a role of its own.
+fn of_many_roles() -> Vec<Value> {
+    let own = json!({"metadata": owners("kubernetes.dask.org/v1", "DaskCluster", "dask")});
+    let pods = (0..8).flat_map(|i| {
+        let role = format!("role-{i}");
+        let labels = json!({"metadata": {"labels": {"dask.org/component": role}}});
+        pod(&format!("dask-{i}"), "n1", &[&own, &labels])
+    });
+    nodes(&json!([])).into_iter().chain(pods).collect()
+}
+
 fn job_with_its_usual_manager() -> Vec<Value> {
     let job = json!({"spec": {"parallelism": 8, "completions": 100, "backoffLimit": 1000,
         "managedBy": "kubernetes.io/job-controller",
@@ -268,6 +279,7 @@ fn a_snapshot_is_decided_like_its_cluster_with_real_and_with_scrambled_names() {
         ("runs-to-completion", owned("argoproj.io/v1alpha1", "Workflow")),
         ("runs-to-completion", owned("sparkoperator.k8s.io/v1", "SparkApplication")),
         ("runs-to-completion", owned("kubeflow.org/v1", "PyTorchJob")),
+        ("too-few-replicas", of_many_roles()),
         ("leave", job_with_its_usual_manager()),
         ("leave", machines()),
         ("leave", pods_that_name_their_system()),
