@@ -56,8 +56,8 @@ pub(super) fn run(args: &ApproveArgs, out: &mut dyn Write) -> anyhow::Result<()>
     Ok(out.write_all(text.as_bytes())?)
 }
 
-/// Approves the proposal with this id. Where another person or evenkeel writes at the same moment,
-/// what is stored then counts.
+/// Approves the proposal with this id, as it is stored after another person or evenkeel has written
+/// at the same moment.
 async fn approve(store: &ProposalStore, id: &str, by: Option<&str>) -> anyhow::Result<String> {
     let mut attempts = ATTEMPTS;
     loop {
