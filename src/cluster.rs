@@ -16,6 +16,7 @@ use tokio::sync::watch::Sender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::model::plan::UnknownObjects;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::node_addresses::NodeAddresses;
@@ -60,8 +61,6 @@ pub mod from_memory;
 /// stop. A restart of the API server behind a load balancer takes less.
 const LONGEST_OUTAGE: SignedDuration = SignedDuration::from_secs(10);
 
-/// The consequence of a kind that the API server refuses to list.
-const LACKING: &str = "pods that depend on it stay, and the others are decided without it";
 /// Pages of lists that are read at once. More would not be faster, and the API server has other
 /// clients.
 const LISTS_AT_ONCE: usize = 4;
@@ -389,9 +388,9 @@ impl Cluster {
         let since = since.unwrap_or_else(Instant::now);
         let request = Request::Watch(kind);
         self.failures.failed(request, &outage.why, since);
-        // Nothing is decided without Namespaces, see `unknown_pauses`.
-        if self.lacking(kind).is_some() && kind != ObjectKind::Namespace {
-            self.failures.change_effect(request, LACKING);
+        if let Some(lack) = self.lacking(kind) {
+            let effect = UnknownObjects::all(kind, lack).consequence();
+            self.failures.change_effect(request, effect);
         }
         self.state.health.send_modify(|health| {
             let health = health.entry(kind).or_default();
@@ -442,18 +441,28 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_kind_that_is_not_served_stops_no_evictions_and_is_said_all_the_same() {
+    async fn a_kind_that_is_not_served_stops_no_evictions_and_what_follows_is_said() {
         let cluster = cluster();
-        for _ in 0..2 {
-            cluster.lacks(ObjectKind::CsiNode, Some(Lack::NotServed));
-            cluster.failed(ObjectKind::CsiNode, outage(LocalTime::now(), 0, "not found"));
-            tokio::time::advance(Duration::from_secs(60)).await;
+        let kinds = [ObjectKind::CsiNode, ObjectKind::StatefulSet];
+        for kind in kinds.into_iter().cycle().take(4) {
+            cluster.lacks(kind, Some(Lack::NotServed));
+            cluster.failed(kind, outage(LocalTime::now(), 0, "not found"));
+            tokio::time::advance(Duration::from_secs(30)).await;
         }
         assert_eq!(cluster.cut_off(LocalTime::now()), None);
         let failures = cluster.failures().lasting();
-        let reported = failures.iter().map(|f| (f.request.as_str(), &*f.effect));
-        assert_eq!(reported.collect::<Vec<_>>(), [("watch of CSINode", LACKING)]);
-        cluster.recovered(ObjectKind::CsiNode);
+        let reported = failures.iter().map(|f| format!("{}: {}", f.request, f.effect));
+        assert_eq!(
+            reported.collect::<Vec<_>>(),
+            [
+                "watch of CSINode: pods whose replacements depend on them stay",
+                "watch of StatefulSet: their pods may move, and whether the controller still \
+                 wants them is not checked"
+            ]
+        );
+        for kind in kinds {
+            cluster.recovered(kind);
+        }
         assert!(cluster.failures().lasting().is_empty());
     }
 

@@ -11,7 +11,9 @@ use kube::Client;
 use crate::cluster::Cluster;
 use crate::cluster::list::{self, ListError, ListedKind};
 use crate::files::recording::Recording;
+use crate::model::plan::UnknownObjects;
 use crate::model::snapshot::import;
+use crate::model::snapshot::lacking::Lack;
 use crate::model::snapshot::objects::ObjectKind;
 
 use super::file::WholeFile;
@@ -102,10 +104,10 @@ async fn list_objects(client: &Client, recording: &mut Recording) -> anyhow::Res
             Err(error @ ListError::Silent(_)) => {
                 bail!("nothing written: cannot list {kind}: {error}")
             }
-            Err(error) if is_optional(&api_version, kind) => recording.notes.push(format!(
-                "the snapshot has no {kind}, so the pods that depend on it will stay: {error}"
-            )),
-            Err(error) => failures.push(format!("{kind}: {error}")),
+            Err(error) => match import::kind_of(&api_version, kind).filter(|k| k.is_optional()) {
+                Some(kind) => recording.notes.push(without(kind, &error)),
+                None => failures.push(format!("{kind}: {error}")),
+            },
         }
     }
     if failures.is_empty() {
@@ -116,8 +118,10 @@ async fn list_objects(client: &Client, recording: &mut Recording) -> anyhow::Res
     }
 }
 
-fn is_optional(api_version: &str, kind: &str) -> bool {
-    import::kind_of(api_version, kind).is_some_and(ObjectKind::is_optional)
+/// The note about a kind that cannot be listed.
+fn without(kind: ObjectKind, error: &ListError) -> String {
+    let consequence = UnknownObjects::all(kind, Lack::NotInFile).consequence();
+    format!("the snapshot has no {}: {error}; {consequence}", kind.plural())
 }
 
 #[cfg(test)]

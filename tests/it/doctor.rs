@@ -8,6 +8,7 @@ use axum::http::{StatusCode, Uri};
 use evenkeel::decide::doctor::{Diagnosis, Severity};
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::snapshot::facts::Skipped;
+use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::ObjectKind;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -51,6 +52,34 @@ fn a_pause_of_a_namespace_is_named() {
     let wrong = wrong(&all);
     assert_eq!(wrong.severity, Severity::Warning);
     assert_eq!(wrong.message, "namespace shop is paused: audit");
+}
+
+#[test]
+fn kinds_that_cannot_be_listed_have_their_remedies_and_namespaces_are_a_failure() {
+    let (engine, mut snapshot) = Cluster::parse(HEALTHY).seen(parse(EVEN), Ledger::default());
+    let mut examined = |lacking: &[(ObjectKind, Lack)]| {
+        snapshot.lacking = lacking.iter().copied().collect();
+        engine.examine(&engine.join_usage(&snapshot, noon()))
+    };
+    let all = examined(&[
+        (ObjectKind::Attachment, Lack::NotServed),
+        (ObjectKind::ReplicaSet, Lack::Forbidden),
+    ]);
+    let kinds = wrong(&all);
+    assert_eq!((kinds.severity, kinds.check), (Severity::Warning, "kinds"));
+    assert_eq!(
+        kinds.remedy.as_deref().unwrap(),
+        "let evenkeel list and watch replicasets, as deploy/base/rbac.yaml does; use an API \
+         server that serves volumeattachments"
+    );
+    let all = examined(&[(ObjectKind::Namespace, Lack::Forbidden)]);
+    let pauses = wrong(&all);
+    assert_eq!((pauses.severity, pauses.check), (Severity::Failure, "pauses"));
+    assert_eq!(
+        pauses.message,
+        "evenkeel may not list Namespaces: `evenkeel run` evicts nothing, because a pause would \
+         not be seen"
+    );
 }
 
 #[test]

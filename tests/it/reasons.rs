@@ -415,7 +415,7 @@ fn untried() -> Vec<Untried> {
         Untried::Forbidden("shop".to_owned()),
         Untried::NotLeading,
         Untried::Stopping,
-        Untried::Expired(SignedDuration::from_secs(30)),
+        Untried::Expired(SignedDuration::from_secs(20)),
         Untried::Throttled,
         Untried::Blind(watch.to_owned()),
         Untried::PausesUnknown(Lack::Forbidden),

@@ -9,7 +9,6 @@ use crate::decide::gate;
 use crate::decide::projection::{LONG_START, World};
 use crate::model::plan::{Halt, Protected, Refusal, Replacement};
 use crate::model::snapshot::facts::{NodeClosure, PodPhase, Skipped};
-use crate::model::snapshot::objects::ObjectKind;
 use crate::model::snapshot::pause::PauseEnd;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::SchedulerProfile;
@@ -17,6 +16,7 @@ use crate::values::text::{count, list};
 
 mod budgets;
 mod guards;
+mod kinds;
 
 /// The most names that a line lists.
 const NAMED: usize = 3;
@@ -93,7 +93,7 @@ pub(super) fn examine(world: World<'_>, halted: Option<&Halt>) -> Vec<Diagnosis>
         nodes(world.snapshot, halted),
         usage(world),
         objects(world.snapshot),
-        kinds(&draft),
+        kinds::kinds(&draft),
         schedulers(world),
     ];
     all.extend(world.snapshot.on_unknown_nodes().map(|message| {
@@ -112,10 +112,11 @@ pub(super) fn examine(world: World<'_>, halted: Option<&Halt>) -> Vec<Diagnosis>
     all
 }
 
-/// The namespaces whose evictions are paused. A pause of the cluster is a reason of [`nodes`].
+/// The namespaces whose evictions are paused, and pauses that are not seen. A pause of the cluster
+/// is a reason of [`nodes`].
 fn pauses(world: World<'_>) -> impl Iterator<Item = Diagnosis> {
     let paused = world.snapshot.pauses.namespaces(world.now);
-    paused.map(|(namespace, pause)| {
+    let paused = paused.map(|(namespace, pause)| {
         let message = format!("namespace {namespace} is {pause}");
         let remedy = if pause.end == PauseEnd::WhenReadable {
             pause.remedy().to_owned()
@@ -123,7 +124,8 @@ fn pauses(world: World<'_>) -> impl Iterator<Item = Diagnosis> {
             format!("`evenkeel resume -n {namespace}` allows its evictions again")
         };
         Diagnosis::warning("pauses", message, remedy)
-    })
+    });
+    kinds::unseen_pauses(world.snapshot).into_iter().chain(paused)
 }
 
 fn nodes(snapshot: &Snapshot, halted: Option<&Halt>) -> Diagnosis {
@@ -185,18 +187,6 @@ fn objects(snapshot: &Snapshot) -> Diagnosis {
         None => Diagnosis::ok("objects", "every object was read"),
         Some(message) => Diagnosis::warning("objects", message, "correct these objects"),
     }
-}
-
-/// The kinds of which no object is known, such as those that the account may not list.
-fn kinds(draft: &Draft<'_>) -> Diagnosis {
-    let mut unknown = gate::unknown_kinds(draft);
-    // Budgets have a line of their own.
-    unknown.retain(|unknown| unknown.objects.kind != ObjectKind::Budget);
-    let Some(first) = unknown.first() else {
-        return Diagnosis::ok("kinds", "the objects that replacements depend on are known");
-    };
-    let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-    Diagnosis::warning("kinds", lines.join("; "), first.objects.remedy())
 }
 
 /// The scheduler's configuration is not an object of the API, so only pods show which one places

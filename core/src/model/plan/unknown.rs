@@ -24,8 +24,6 @@ pub struct UnknownKind {
     pub objects: UnknownObjects,
     /// The pods whose replacements depend on them.
     pub pods: usize,
-    /// Whether these pods stay. Otherwise the forecast does without the objects.
-    pub stay: bool,
 }
 
 impl UnknownObjects {
@@ -43,12 +41,85 @@ impl UnknownObjects {
         }
     }
 
+    /// Returns true if the pods that depend on them stay. Otherwise decisions do without the
+    /// objects.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a new kind keeps its pods unless it is listed here"
+    )]
+    pub fn keep_pods(&self) -> bool {
+        match self.kind {
+            ObjectKind::CsiNode | ObjectKind::Attachment => self.lack != Some(Lack::NotInFile),
+            ObjectKind::Service
+            | ObjectKind::Budget
+            | ObjectKind::ReplicaSet
+            | ObjectKind::ReplicationController
+            | ObjectKind::StatefulSet => false,
+            _ => true,
+        }
+    }
+
+    /// Returns true if nothing is evicted because of them: pauses are annotations of Namespaces.
+    pub fn hide_pauses(&self) -> bool {
+        let is_of_cluster = matches!(self.lack, Some(Lack::Forbidden | Lack::NotServed));
+        self.kind == ObjectKind::Namespace && is_of_cluster
+    }
+
+    /// Returns what follows if none of the kind is known, for any cluster.
+    pub fn consequence(&self) -> &'static str {
+        match self.kind {
+            ObjectKind::Node | ObjectKind::Pod => "nothing can move",
+            ObjectKind::Budget => "none is counted",
+            ObjectKind::Namespace if self.hide_pauses() => {
+                "`evenkeel run` evicts nothing, because a pause would not be seen"
+            }
+            ObjectKind::Namespace => {
+                "pods whose replacements depend on them stay, and pauses are not seen"
+            }
+            ObjectKind::Class => "pods whose priority depends on them stay",
+            ObjectKind::ReplicaSet
+            | ObjectKind::ReplicationController
+            | ObjectKind::StatefulSet => {
+                "their pods may move, and whether the controller still wants them is not checked"
+            }
+            ObjectKind::Job => "their pods stay",
+            ObjectKind::Claim
+            | ObjectKind::Volume
+            | ObjectKind::StorageClass
+            | ObjectKind::CsiNode
+            | ObjectKind::Attachment
+            | ObjectKind::Service => {
+                if self.keep_pods() {
+                    "pods whose replacements depend on them stay"
+                } else {
+                    "the forecast does without them"
+                }
+            }
+        }
+    }
+
+    /// Returns true if all that follows is about the pods whose replacements depend on them.
+    fn are_counted(&self) -> bool {
+        let is_general = matches!(
+            self.kind,
+            ObjectKind::Node
+                | ObjectKind::Pod
+                | ObjectKind::Budget
+                | ObjectKind::Class
+                | ObjectKind::ReplicaSet
+                | ObjectKind::ReplicationController
+                | ObjectKind::StatefulSet
+                | ObjectKind::Job
+        );
+        !is_general && !self.hide_pauses()
+    }
+
     /// Returns the change that would make them known.
     pub fn remedy(&self) -> String {
         let resource = self.kind.resource();
         match self.lack {
             Some(Lack::Forbidden) => {
-                format!("let evenkeel list and watch {resource} (see `evenkeel doctor`)")
+                format!("let evenkeel list and watch {resource}, as deploy/base/rbac.yaml does")
             }
             Some(Lack::NotServed) => format!("use an API server that serves {resource}"),
             Some(Lack::NotInFile) | None => {
@@ -83,12 +154,8 @@ impl fmt::Display for UnknownKind {
             (None, Some(name)) => write!(f, "{} {name} is unknown", kind.name())?,
             (None, None) => write!(f, "{} are unknown", kind.plural())?,
         }
-        match (self.pods, self.stay) {
-            _ if kind == ObjectKind::Budget => f.write_str(": none is counted"),
-            _ if kind == ObjectKind::Pod => f.write_str(": nothing can move"),
-            _ if is_unchecked_owner(kind) => {
-                f.write_str(": whether they still want their pods is not checked")
-            }
+        match (self.pods, self.objects.keep_pods()) {
+            _ if !self.objects.are_counted() => write!(f, ": {}", self.objects.consequence()),
             (0, _) => write!(f, ": no pod depends on them now"),
             (n, true) => write!(
                 f,
@@ -100,20 +167,12 @@ impl fmt::Display for UnknownKind {
     }
 }
 
-/// Whether pods of such a controller may move even if it is unknown.
-const fn is_unchecked_owner(kind: ObjectKind) -> bool {
-    matches!(
-        kind,
-        ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::StatefulSet
-    )
-}
-
 crate::object!(UnknownKind, |unknown| {
     "kind": unknown.objects.kind.name(),
     "name": unknown.objects.name,
     "why": unknown.objects.lack,
     "pods": unknown.pods,
-    "stay": unknown.stay,
+    "stay": unknown.objects.keep_pods(),
     "message": unknown.to_string(),
 });
 
@@ -125,12 +184,21 @@ mod tests {
     fn a_line_says_what_follows_for_the_pods() {
         let line = |kind, lack| {
             let objects = UnknownObjects::all(kind, lack);
-            let unknown = UnknownKind { objects, pods: 0, stay: true };
-            unknown.to_string()
+            UnknownKind { objects, pods: 0 }.to_string()
         };
         assert_eq!(
             line(ObjectKind::ReplicaSet, Lack::Forbidden),
-            "evenkeel may not list ReplicaSets: whether they still want their pods is not checked"
+            "evenkeel may not list ReplicaSets: their pods may move, and whether the controller \
+             still wants them is not checked"
+        );
+        assert_eq!(
+            line(ObjectKind::Job, Lack::Forbidden),
+            "evenkeel may not list Jobs: their pods stay"
+        );
+        assert_eq!(
+            line(ObjectKind::Namespace, Lack::NotServed),
+            "the API server does not serve Namespaces: `evenkeel run` evicts nothing, because a \
+             pause would not be seen"
         );
         assert_eq!(
             line(ObjectKind::CsiNode, Lack::NotServed),

@@ -24,7 +24,7 @@ use crate::model::snapshot::{Pod, PodId, ROLLOUT_REVISION, Snapshot};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Replacement> {
     let mut unknown = unknown(candidate.pod, draft).into_iter();
-    let keeping = unknown.find(|objects| keeps(objects.kind, objects.lack));
+    let keeping = unknown.find(UnknownObjects::keep_pods);
     keeping.map_or(Ok(()), |objects| Err(Replacement::Unknown(objects)))
 }
 
@@ -54,31 +54,12 @@ pub(in crate::decide::gate) fn kinds(draft: &Draft<'_>) -> Vec<UnknownKind> {
             *depend.entry(objects).or_default() += replaced;
         }
     }
-    depend
-        .into_iter()
-        .map(|(objects, pods)| UnknownKind {
-            stay: keeps(objects.kind, objects.lack),
-            objects,
-            pods,
-        })
-        .collect()
+    depend.into_iter().map(|(objects, pods)| UnknownKind { objects, pods }).collect()
 }
 
 /// Returns true if a controller would replace the pod.
 fn is_replaced(pod: &Pod) -> bool {
     pod.node.is_some() && pod.stays() && pod.workload.is_some()
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a new kind keeps its pods unless it is listed here"
-)]
-const fn keeps(kind: ObjectKind, lack: Option<Lack>) -> bool {
-    match kind {
-        ObjectKind::CsiNode | ObjectKind::Attachment => !matches!(lack, Some(Lack::NotInFile)),
-        ObjectKind::Service | ObjectKind::Budget => false,
-        _ => true,
-    }
 }
 
 fn unknown(pod: PodId, draft: &Draft<'_>) -> Vec<UnknownObjects> {
