@@ -450,9 +450,10 @@ fn the_terminal_shows_the_same_status() {
     n3  unknown                          ?                          ?
     n2  cold     █████ ┊   │           25%                         0%
     n4  cold           ┊   │            0%                         0%
+    n3: left alone: no samples
 
     Pods that stay  candidates, by the reason
-    7  its replacement could land on n3, whose usage is unknown
+    7  would-land-unknown  its replacement could land on n3, whose usage is unknown
     ");
 
     let mut status = PublishedStatus::new(parse(EVEN));
@@ -479,7 +480,8 @@ fn the_terminal_shows_the_same_status() {
     default/web-2  n1 → n4  evicted
 
     Pods that stay  candidates, by the reason
-    2  PodDisruptionBudget web allows no disruption beyond the 2 planned
+    2  disruption-budget  PodDisruptionBudget web allows no disruption
+                          beyond the 2 planned
 
     Ledger  2 recent evictions, 2 under way
     1m30s ago  default/Deployment/web  n1 → ?  waiting for the replacement

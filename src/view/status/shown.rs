@@ -85,6 +85,8 @@ pub(super) struct ShownNode {
     pub(super) ratios: BTreeMap<String, Option<Ratio>>,
     #[serde(default)]
     pub(super) band: BTreeMap<String, TargetBand>,
+    #[serde(default)]
+    pub(super) verdicts: Vec<ShownMessage>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -99,6 +101,8 @@ pub(super) struct ShownMove {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ShownRefusal {
+    #[serde(default)]
+    pub(super) code: String,
     pub(super) message: String,
     #[serde(default)]
     pub(super) pods: Truncated<serde::de::IgnoredAny>,

@@ -1,12 +1,12 @@
 //! The status as text for the terminal.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use jiff::Timestamp;
 
 use crate::values::Ratio;
-use crate::values::text::{age, agree, count};
+use crate::values::text::{age, agree, count, list};
 use crate::view::bar::Bar;
 use crate::view::screen::{Ink, Screen, shown};
 use crate::view::table::{Table, display_width};
@@ -17,6 +17,8 @@ use super::shown::{ShownNode, ShownPlan, ShownStatus};
 
 /// Longer lists are cut, unless all is asked for.
 const MOST: usize = 15;
+/// The most nodes that are named for one reason, unless all is asked for.
+const MOST_NAMES: usize = 8;
 const LONGEST_BAR: usize = 20;
 /// ` 83%` after a bar.
 const FIGURE: usize = 5;
@@ -169,7 +171,25 @@ impl StatusText<'_> {
             );
             writeln!(f, "{}", line.trim_end())?;
         }
-        self.rest(f, left_out, plan.nodes.more, " nodes")
+        self.rest(f, left_out, plan.nodes.more, " nodes")?;
+        self.left_alone(f, &plan.nodes.items)
+    }
+
+    /// Why nodes are left alone, those of one reason together.
+    fn left_alone(&self, f: &mut fmt::Formatter<'_>, nodes: &[ShownNode]) -> fmt::Result {
+        let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for node in nodes {
+            let reason = node.verdicts.iter().map(|verdict| verdict.message.as_str());
+            for reason in reason.filter(|message| message.starts_with("left alone: ")) {
+                reasons.entry(reason).or_default().insert(&node.name);
+            }
+        }
+        for (reason, names) in reasons {
+            let names: Vec<&str> = names.into_iter().collect();
+            let (most, _) = shown(self.all, names.len(), MOST_NAMES);
+            self.screen.line(f, &format!("{}: {reason}", list(&names, most)), None)?;
+        }
+        Ok(())
     }
 
     /// A bar and the share of a resource.
@@ -224,8 +244,9 @@ impl StatusText<'_> {
             return Ok(());
         }
         self.screen.title(f, "Pods that stay", "candidates, by the reason")?;
-        let rows = plan.kept.iter();
-        let rows = rows.map(|group| vec![group.pods.total().to_string(), group.message.clone()]);
+        let rows = plan.kept.iter().map(|group| {
+            vec![group.pods.total().to_string(), group.code.clone(), group.message.clone()]
+        });
         self.screen.table(f, &Table::new(rows).right(0))
     }
 
