@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::plan::Balance;
 use crate::model::relief::ReliefTotal;
-use crate::simulate::trace::{Eviction, Trace};
+use crate::simulate::trace::{Eviction, Summary, Trace};
 use crate::values::text::{count, duration};
 use crate::view::figures::{
     caveats, destination, has_target, is_balance_unknown, minutes_above_target, still_needed,
@@ -225,8 +225,22 @@ fn sentence(trace: &Trace) -> String {
         }
         Some(_) => Some("no node was ever hot".to_owned()),
     };
-    let parts = [format!("{evictions}{helped}")].into_iter().chain(balance).chain(caveats(trace));
+    let parts = [format!("{evictions}{helped}")].into_iter().chain(balance);
+    let parts = parts.chain(above_at_end(summary)).chain(caveats(trace));
     parts.collect::<Vec<_>>().join("; ")
+}
+
+/// Says that nodes were above a target at the end, although a decision sees them as even: usage
+/// that varies or is new does not make a node hot.
+fn above_at_end(summary: &Summary) -> Option<String> {
+    summary.time_to_balance?;
+    let above = summary.above_target.iter().filter(|(_, time)| time.nodes_at_end > 0);
+    let each = above.map(|(resource, time)| {
+        let nodes = usize::try_from(time.nodes_at_end).unwrap_or(usize::MAX);
+        format!("{resource} of {}", count(nodes, "node"))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("above the target at the end: {}", each.join(", ")))
 }
 
 #[cfg(test)]
@@ -321,6 +335,16 @@ workloads:
             "{page}"
         );
         assert!(page.contains("; at least one node was still hot at the end"), "{page}");
+    }
+
+    #[test]
+    fn a_node_above_its_target_at_a_balanced_end_is_told() {
+        let mut trace = run(BALANCE, LONG);
+        let quiet = sentence(&trace);
+        assert!(quiet.contains("balanced within"), "{quiet}");
+        trace.summary.above_target.get_mut("cpu").unwrap().nodes_at_end = 2;
+        let told = format!("{quiet}; above the target at the end: cpu of 2 nodes");
+        assert_eq!(sentence(&trace), told);
     }
 
     #[test]
