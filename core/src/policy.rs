@@ -18,7 +18,7 @@ mod help;
 mod kubernetes_release;
 mod levels;
 mod limits;
-mod other_file;
+pub(crate) mod other_file;
 pub(crate) mod native;
 mod node_utilization;
 mod plugin;

@@ -211,6 +211,14 @@ fn the_published_example_is_reproduced() {
 }
 
 #[test]
+fn the_objects_of_a_cluster_are_no_scenario() {
+    let error = Scenario::parse("c.json", r#"{"kind": "List", "items": []}"#).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("the objects of a cluster are handed over by `--from`"), "{error}");
+    assert_eq!(error.matches("c.json:").count(), 1, "{error}");
+}
+
+#[test]
 fn every_built_in_scenario_parses_and_has_the_name_of_its_file() {
     for name in Scenario::names() {
         let scenario = scenario(Scenario::built_in(name).unwrap());

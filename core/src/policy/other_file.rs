@@ -21,8 +21,11 @@ pub(super) fn recognise(root: &YamlNode) -> Option<Problem> {
         "HelmRelease" | "Application" | "HelmChart" => ("kind", of_release(kind)),
         "KubeSchedulerConfiguration" => ("kind", SCHEDULER.to_owned()),
         "KubeDescheduler" => ("kind", OPENSHIFT.to_owned()),
-        "List" | "Node" | "NodeList" | "Pod" | "PodList" => ("kind", of_cluster(kind)),
-        _ => return values(entries).or_else(|| other_version(root)),
+        _ => {
+            return objects_of_cluster(root)
+                .or_else(|| values(entries))
+                .or_else(|| other_version(root));
+        }
     };
     Some(problem(at(entries, field)?, field, sentence))
 }
@@ -34,8 +37,18 @@ const SCHEDULER: &str =
 
 const OPENSHIFT: &str = "this is the resource of OpenShift's Kube Descheduler Operator; hand over the policy that the operator makes of it: the key `policy.yaml` of the ConfigMap in its namespace";
 
-fn of_cluster(kind: &str) -> String {
-    format!("this is a {kind}; the objects of a cluster are handed over by `--from`")
+/// Returns that a file has objects of a cluster, and how they are handed over.
+pub(crate) fn objects_of_cluster(root: &YamlNode) -> Option<Problem> {
+    let Value::Map(entries) = &root.value else {
+        return None;
+    };
+    let kind = text_of(root, "kind")?;
+    if !["List", "Node", "NodeList", "Pod", "PodList"].contains(&kind) {
+        return None;
+    }
+    let sentence =
+        format!("this is a {kind}; the objects of a cluster are handed over by `--from`");
+    Some(problem(at(entries, "kind")?, "kind", sentence))
 }
 
 /// A ConfigMap, as most descriptions of a problem contain it.

@@ -9,7 +9,7 @@ use crate::model::snapshot::facts::{Taint, Toleration};
 use crate::model::snapshot::objects::Objects;
 use crate::model::usage::recorded::UsageHistory;
 use crate::model::usage::{Measure, Readings};
-use crate::policy::{FitStrategy, Policy};
+use crate::policy::{FitStrategy, Policy, other_file};
 use crate::schema::problem::PolicyError;
 use crate::schema::read::Report;
 use crate::schema::tree;
@@ -261,6 +261,9 @@ impl Scenario {
     ) -> Result<Self, PolicyError> {
         let fail = |problems| PolicyError::new(file_name, text, problems);
         let root = tree::parse(text).map_err(|problem| fail(vec![problem]))?;
+        if let Some(problem) = other_file::objects_of_cluster(&root) {
+            return Err(fail(vec![problem]));
+        }
         let mut report = Report::default();
         let scenario = report.read(&root, |spot| read::scenario(spot, Files::new(open)));
         let problems = report.close();
