@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use jiff::SignedDuration;
@@ -188,9 +188,12 @@ impl DeschedulerArgs {
         self.verbosity.map(|level| if level >= 4 { "debug" } else { "info" })
     }
 
-    /// A warning for each given flag without effect.
-    pub(super) fn warnings(&self) -> Vec<String> {
-        self.ignored.0.iter().map(|(flag, why)| format!("--{flag} has no effect: {why}")).collect()
+    /// A warning for each given flag without effect. `policy` is that of --policy.
+    pub(super) fn warnings(&self, policy: Option<&Path>) -> Vec<String> {
+        let policy = policy.filter(|_| self.policy_config_file.is_some());
+        let policy = policy.map(|_| ("policy", "--policy-config-file names the policy"));
+        let ignored = self.ignored.0.iter().copied().chain(policy);
+        ignored.map(|(flag, why)| format!("--{flag} has no effect: {why}")).collect()
     }
 }
 
@@ -270,11 +273,14 @@ mod tests {
     #[test]
     fn a_flag_without_effect_gives_a_warning() {
         let given = flags("--disable-metrics=true --secure-port=0 --enable-http2 --vmodule=x");
-        let warnings = given.warnings();
+        let warnings = given.warnings(None);
         assert_eq!(warnings.len(), 3, "{warnings:#?}");
         assert!(warnings[0].starts_with("--disable-metrics has no effect: "));
+        let both = flags("--policy-config-file p").warnings(Some(Path::new("q")));
+        assert_eq!(both, ["--policy has no effect: --policy-config-file names the policy"]);
         for no in ["false", "False", "F", "0"] {
-            assert!(flags(&format!("--disable-metrics={no} --v 2")).warnings().is_empty(), "{no}");
+            let given = flags(&format!("--disable-metrics={no} --v 2"));
+            assert!(given.warnings(Some(Path::new("q"))).is_empty(), "{no}");
         }
     }
 

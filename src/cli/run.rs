@@ -1,5 +1,6 @@
 //! `evenkeel run`: the daemon.
 
+use std::env;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,7 +154,11 @@ impl RunArgs {
         let policy = self.descheduler.apply(policy::read(path)?);
         let mut warnings = policy::warnings(&policy.warnings, &file::label(path));
         let (policy, scheduler_warnings) = self.shared.scheduler.apply(policy)?;
-        warnings.extend(self.descheduler.warnings());
+        // From the environment it may be meant for other commands.
+        let in_environment = env::var_os("EVENKEEL_POLICY").map(PathBuf::from);
+        let typed =
+            self.shared.policy.as_ref().filter(|path| Some(*path) != in_environment.as_ref());
+        warnings.extend(self.descheduler.warnings(typed.map(PathBuf::as_path)));
         warnings.extend(scheduler_warnings);
         let mut policy = self.exact.apply(policy);
         policy.dry_run |= self.dry_run;
