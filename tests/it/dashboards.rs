@@ -159,6 +159,14 @@ fn every_node_class_has_its_own_colour() {
     all.sort_unstable();
     coloured.sort_unstable();
     assert_eq!(coloured, all);
+    let table = queries().into_iter().find(|q| q.panel["title"] == "Nodes now").unwrap();
+    let overrides = table.panel["fieldConfig"]["overrides"].as_array().unwrap().iter();
+    let properties = overrides.flat_map(|one| one["properties"].as_array().unwrap());
+    let mapped = properties.filter(|property| property["id"] == "mappings");
+    let mapped = mapped.flat_map(|property| property["value"].as_array().unwrap());
+    let mapped = mapped.flat_map(|mapping| mapping["options"].as_object().unwrap().keys());
+    let unknown: Vec<&String> = mapped.filter(|class| !all.contains(&class.as_str())).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 #[test]
