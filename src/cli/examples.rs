@@ -48,7 +48,7 @@ the same permissions as plan.";
 pub(super) const HISTORY: &str = "\
 Examples:
   evenkeel history record.jsonl                        what was evicted and refused, and the weeks
-  kubectl logs deploy/evenkeel | grep specversion | evenkeel history
+  kubectl -n kube-system logs deploy/evenkeel | grep specversion | evenkeel history
                                                        the same from standard output of a pod
   evenkeel history -o json old.jsonl record.jsonl      two files as one, for other programs
 

@@ -383,8 +383,8 @@ fn document() -> String {
     doc += "\n## Under descheduler's names\n\n\
         Exposed in addition with `run --descheduler-metrics`, or if `run` gets descheduler's flag \
         `--policy-config-file`.\n\
-        `--descheduler-metrics=false` turns them off. Names that descheduler 0.34 removed are not \
-        exposed.\n";
+        `--descheduler-metrics=false` turns them off. Names that descheduler deprecated in 0.34 \
+        and still serves are not exposed.\n";
     doc += "\n| metric | type | labels | meaning |\n|---|---|---|---|\n";
     doc += &rows(&DESCHEDULER);
     doc += "\n## Labels\n\n| label | metrics | values |\n|---|---|---|\n";

@@ -1,7 +1,8 @@
 //! Metrics under descheduler's names, so that dashboards and alerts for descheduler continue to
 //! work.
 //!
-//! Covers only what evenkeel measures as well. Names that descheduler 0.34 removed are not exposed.
+//! Covers only what evenkeel measures as well. Names that descheduler deprecated in 0.34 and still
+//! serves are not exposed.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
