@@ -112,6 +112,15 @@ fn a_step_that_stays_is_relieved_within_half_an_hour() {
 }
 
 #[test]
+fn a_steep_rise_for_longer_than_a_peak_is_relieved() {
+    // From 27 % of the node to 87 % within 20 minutes, and back.
+    let wave = "{wave: {mean: 400m, swing: 300m, period: 40m, peak: 20m}}";
+    let (evictions, minutes) = play(&cluster([wave, "34m", "200Mi"], ""), "1m");
+    assert!((1..=3).contains(&evictions), "{evictions}");
+    assert!(minutes <= 20, "{minutes}");
+}
+
+#[test]
 fn a_node_that_stays_hot_after_a_step_is_relieved_once_another_one_has_room() {
     // From 10 % to 75 % of the node after an hour. The node that takes its pods joins later.
     let workload = |i| {

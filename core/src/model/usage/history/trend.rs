@@ -23,11 +23,11 @@
 //! After a step, the slope is that of a steep rise for some minutes. So only a slope of at most
 //! [`AT_ONCE`], or one that most of the last changes between periods have, goes on.
 //!
-//! A steep step up may be a peak that passes. So for [`MAY_PASS`] periods, the error is so large
-//! that an excess counts only if the mean is above the target, too. After that, usage is expected
-//! to stay where it has been since the step, and the error is no larger than what these periods
-//! show, since for two hours the forecasts from before the step were wrong. After a smaller step it
-//! is expected to stay once it has stayed for [`STAYS`] periods.
+//! A steep step up may be a peak that passes. So for [`MAY_PASS`] periods from its beginning, the
+//! error is so large that an excess counts only if the mean is above the target, too. After that,
+//! usage is expected to stay where it has been since the step, and the error is no larger than what
+//! these periods show, since for two hours the forecasts from before the step were wrong. After a
+//! smaller step it is expected to stay once it has stayed for [`STAYS`] periods.
 //!
 //! An example: cpu rises by 0.1 points a minute, from 48 % to 60 %. The mean is 56.1 %, 3.9 points
 //! below the newest value. Every half hour went on as the one before it, so the factors are 1.00
@@ -72,8 +72,8 @@ const STAYS: usize = 15;
 /// points where usage rises by 26 points in twelve minutes. With 0.1 or 0.12, more peaks move pods.
 /// For its evidence see `docs/decisions/usage.md`.
 const STEEP: f64 = 0.08;
-/// The periods during which a steep step may be a peak that passes: a quarter of an hour. With
-/// three, peaks of ten minutes still move pods.
+/// The periods from its beginning in which a steep step may be a peak that passes: a quarter of an
+/// hour. With three, peaks of ten minutes still move pods.
 const MAY_PASS: usize = 5;
 /// The weight of these factors, relative to those of the series.
 const PULL: f64 = 0.3;
@@ -106,9 +106,8 @@ impl Trend {
                 weight: share * halved(count(origin) * Course::MINUTES, OF_FACTORS),
             });
         }
-        let since_step = since_step(newest).unwrap_or(STAYS);
-        let may_pass = since_step < MAY_PASS;
-        let last = &series[..if may_pass { STAYS } else { since_step }];
+        let step = Step::of(newest);
+        let last = &series[..if step.ended < MAY_PASS { STAYS } else { step.ended }];
         let state = SeriesState::of(series);
         let trend = sums.trend().limited(state.slope, lasting(newest));
         let trend = trend.kept_by(last, averages[0]);
@@ -117,7 +116,7 @@ impl Trend {
         let expected = trend.after(MIDDLE, state);
         let far = last.iter().map(|value| (value - expected).abs()).fold(0.0, f64::max);
         let error = trend.error.hypot(spread.sqrt()).min(far / SIGNIFICANT);
-        let peak = if may_pass { expected - averages[0] } else { 0.0 };
+        let peak = if step.began < MAY_PASS { expected - averages[0] } else { 0.0 };
         Trend { error: error.max(peak / SIGNIFICANT), ..trend }
     }
 
@@ -146,9 +145,21 @@ impl Trend {
     }
 }
 
-/// The number of whole periods since the newest steep step up.
-fn since_step(newest: &[f64; Course::NEWEST]) -> Option<usize> {
-    newest.windows(2).position(|means| means[0] - means[1] > STEEP)
+/// The whole periods since the newest steep step up has begun, and since it has ended. A step that
+/// lasts for several periods is a rise.
+struct Step {
+    began: usize,
+    ended: usize,
+}
+
+impl Step {
+    fn of(newest: &[f64; Course::NEWEST]) -> Self {
+        let is_steep = |means: &[f64]| means[0] - means[1] > STEEP;
+        let mut changes = newest.windows(2);
+        let ended = changes.position(is_steep).unwrap_or(STAYS);
+        let began = ended + changes.take_while(|means| is_steep(means)).count();
+        Step { began, ended }
+    }
 }
 
 /// The state of a series from which it is forecast, in the unit of the series.
@@ -342,6 +353,17 @@ mod tests {
         assert!((50.0..59.0).contains(&(expected - error / 2.0)), "{expected} {error}");
         let (expected, error) = next_half_hour(&step(18.0));
         assert!((74.0..78.0).contains(&expected) && error < 4.0, "{expected} {error}");
+    }
+
+    #[test]
+    fn a_steep_rise_that_lasts_is_no_peak() {
+        // By three points a minute, until now.
+        let rise = |minutes: f64| series(move |age| 0.3 + 0.03 * (minutes - age).max(0.0));
+        let may_be_below = |minutes| {
+            let (expected, error) = next_half_hour(&rise(minutes));
+            expected - error / 2.0 < 60.0
+        };
+        assert!(may_be_below(12.0) && !may_be_below(18.0));
     }
 
     #[test]
