@@ -37,16 +37,14 @@ impl PlanText<'_> {
 
     /// The plan in one sentence.
     pub(super) fn summary(&self) -> String {
-        let sentence = self.of_moves();
-        let in_use = self.plan.nodes_in_use.as_ref();
-        let sentence = in_use.map_or(sentence.clone(), |nodes| format!("{sentence}; {nodes}"));
-        match self.plan.proposed.len() {
-            0 => sentence,
-            proposed => {
-                let (moves, wait) = (count(proposed, "move"), agree(proposed, "waits", "wait"));
-                format!("{sentence}; {moves} {wait} for an approval")
-            }
+        let mut parts = vec![self.of_moves()];
+        parts.extend(self.plan.nodes_in_use.iter().map(ToString::to_string));
+        let proposed = self.plan.proposed.len();
+        if proposed > 0 {
+            let (moves, wait) = (count(proposed, "move"), agree(proposed, "waits", "wait"));
+            parts.push(format!("{moves} {wait} for an approval"));
         }
+        parts.join("; ")
     }
 
     /// The moves in one sentence.

@@ -72,14 +72,13 @@ impl<'w> HighNodeUtilizationRun<'w> {
         if idle.is_none() {
             queue = emptying.empty_all(draft, &mut nodes, &mut search);
         }
-        let in_use = || bound::in_use(draft, &emptying, &classes);
         if queue.is_empty() {
             let why = idle.clone().or_else(|| nodes.unfinished());
+            let in_use = || bound::in_use(draft, &emptying, &classes);
             let why = why.unwrap_or_else(|| Idle::NothingToEmpty(in_use()));
             draft.note(HighNodeUtilization::NAME, "default", why);
         } else {
-            let in_use = in_use();
-            draft.empties(in_use);
+            draft.empties(bound::in_use(draft, &emptying, &classes));
         }
         HighNodeUtilizationRun {
             rule: emptying,

@@ -54,19 +54,17 @@ fn needed(
     basis: Basis,
 ) -> usize {
     let snapshot = draft.world.snapshot;
-    let moving = |node: NodeId| -> Amount {
-        let pods = draft.pods_on(node);
+    let (mut left, mut rooms) = (Amount::ZERO, Vec::new());
+    for node in nodes {
+        let pods = draft.pods_on(*node);
         let pods = pods.filter(|pod| rule.has_to_leave(snapshot.pod(*pod)));
-        pods.filter_map(|pod| draft.weight(pod, resource, basis)).sum()
-    };
-    let mut left: Amount = nodes.iter().map(|node| moving(*node)).sum();
-    let room = |node: &NodeId| {
-        let load = draft.load(*node, resource, basis)?;
-        let fixed = load.minus(moving(*node));
-        let whole = snapshot.node(*node).allocatable[resource];
-        Some(whole.times(most).minus(fixed))
-    };
-    let mut rooms: Vec<Amount> = nodes.iter().filter_map(room).collect();
+        let moving = pods.filter_map(|pod| draft.weight(pod, resource, basis)).sum();
+        left = left.plus(moving);
+        if let Some(load) = draft.load(*node, resource, basis) {
+            let whole = snapshot.node(*node).allocatable[resource];
+            rooms.push(whole.times(most).minus(load.minus(moving)));
+        }
+    }
     rooms.sort();
     let mut needed = 0;
     while let Some(room) = rooms.pop().filter(|_| left > Amount::ZERO) {
