@@ -49,7 +49,7 @@ def _cells(row: Row, best: Optimum, resources: list[str]) -> list[str]:
         DASH if price is None else f"{price:.2f}",
         *(f"{figures.minutes.get(r, 0):,.0f}" for r in resources),
         " + ".join(hot),
-        DASH if figures.helped is None or not figures.evictions else f"{figures.helped:,}",
+        f"{figures.helped:,}" if row.line.startswith("evenkeel") else DASH,
         f"{figures.again:,}",
         "not" if figures.relieved is None else f"{figures.relieved:.0f} min",
         DASH if figures.foreseen is None else f"{100 * figures.foreseen:.0f} %",

@@ -153,7 +153,7 @@ fn play(kind: Kind, nodes: usize, seed: u64, policy: Policy) -> Outcome {
         evictions: trace.summary.evictions,
         reachable: reachable(&scenario, &snapshot, &readings),
         lower_bound,
-        useless: trace.summary.evictions - trace.summary.helped,
+        useless: trace.summary.evictions - trace.summary.helped - trace.summary.unknown,
         pending: trace.summary.pending,
         node_minutes: number(hot_steps) * trace.step.as_secs_f64() / 60.0,
     }

@@ -56,6 +56,7 @@ mod it {
     mod recheck;
     mod recording;
     mod rejections;
+    mod relieved;
     mod release;
     mod relief;
     mod replacement;

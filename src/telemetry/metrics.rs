@@ -10,7 +10,7 @@ use crate::cluster::failures::Failures;
 use crate::cluster::lock;
 use crate::cluster::request_metrics::RequestMetrics;
 use crate::model::guard::GuardReport;
-use crate::model::ledger::{Ledger, Settled};
+use crate::model::ledger::{Ending, Ledger, Settled};
 use crate::model::plan::{Move, Outcome, Steer, SteerOutcome};
 use crate::model::relief::CycleRelief;
 use crate::model::snapshot::Snapshot;
@@ -203,7 +203,10 @@ impl Metrics {
 
     /// Counts how an eviction ended, and where its replacement landed.
     pub fn settled(&self, settled: &Settled) {
-        self.all.settled.of([settled.ending.code()]).inc();
+        // Another ending follows.
+        if settled.ending != Ending::Landed {
+            self.all.settled.of([settled.ending.code()]).inc();
+        }
         if let Some(landed) = settled.landed {
             self.all.landings.of([landed.code()]).inc();
         }

@@ -99,7 +99,7 @@ pub(crate) fn sums(lines: &[RecordLine]) -> Vec<Week> {
             EVICTION if details.outcome == "deferred" => {
                 week.deferred.insert(key);
             }
-            OUTCOME => {
+            OUTCOME if details.outcome != "landed" => {
                 week.outcomes.insert(key, details);
             }
             REFUSAL => week.refusals += 1,
@@ -136,7 +136,7 @@ impl WeekLines {
             monday,
             evictions: self.evictions.len(),
             helped: with(&["helped", "renewed"]),
-            ineffective: with(&["same-node", "hot-node", "never-ready", "got-worse"]),
+            ineffective: with(&["no-relief", "same-node", "hot-node", "never-ready", "got-worse"]),
             pending: pending.count(),
             refusals: self.refusals,
             relief: self.relief(),

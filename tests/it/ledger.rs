@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use crate::it::support::watched::Watched;
-use crate::it::support::{Cluster, EVEN, after, cases, noon, parse, text};
+use crate::it::support::{Cluster, EVEN, after, cases, hot_if, noon, parse, text};
 
 fn hot(pods: usize) -> Cluster {
     Cluster::parse(&format!(
@@ -31,11 +31,11 @@ fn a_stored_ledger_reads_back_the_same() {
     assert_eq!(&Ledger::parse(&written).unwrap(), engine.ledger());
     let intended = concat!(
         r#"{"entries":[{"at":"2026-11-21T12:00:00Z","foreseen":["n2"],"#,
-        r#""newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-1","state":"evicted","#,
-        r#""uid":"uid-default-web-1","workload":"default/Deployment/web"},"#,
+        r#""newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-1","relief":{"atMost":1.197,"#,
+        r#""resource":"cpu"},"state":"evicted","uid":"uid-default-web-1","workload":"default/Deployment/web"},"#,
         r#"{"at":"2026-11-21T12:00:00Z","foreseen":["n2"],"newest":"2026-11-21T11:00:00Z","#,
-        r#""node":"n1","pod":"web-10","state":"intended","uid":"uid-default-web-10","#,
-        r#""workload":"default/Deployment/web"}],"resting":{},"version":1}"#
+        r#""node":"n1","pod":"web-10","relief":{"atMost":1.191,"resource":"cpu"},"#,
+        r#""state":"intended","uid":"uid-default-web-10","workload":"default/Deployment/web"}],"resting":{},"version":1}"#
     );
     assert_eq!(written, intended);
 }
@@ -173,7 +173,8 @@ fn a_ledger_has_room_for_thirty_evictions_a_minute_during_a_rest_of_six_hours() 
         }
         let snapshot = cluster.snapshot(&policy);
         let soon = at + SignedDuration::from_secs(30);
-        let settled = ledger.settle(&snapshot, |_| Some(false), &policy.cooldown, None, soon).0;
+        let settled =
+            ledger.settle(&snapshot, hot_if(&|_| Some(false)), &policy.cooldown, None, soon).0;
         assert_eq!(settled.len(), 30);
         replaced.push(snapshot);
     }
@@ -190,7 +191,7 @@ fn a_ledger_has_room_for_thirty_evictions_a_minute_during_a_rest_of_six_hours() 
         assert!(rest.is_some(), "a replacement may be evicted");
     }
     let snapshot = workloads(0..0).snapshot(&policy);
-    ledger.settle(&snapshot, |_| Some(false), &policy.cooldown, None, after(19 * 3600));
+    ledger.settle(&snapshot, hot_if(&|_| Some(false)), &policy.cooldown, None, after(19 * 3600));
     let learned = Ledger::default().with_starts(starts);
     assert_eq!(ledger, learned, "nothing else is left after two rests");
 }
@@ -229,8 +230,9 @@ fn a_count_of_bad_landings_at_its_limit_does_not_overflow() {
         "resting":{"default/Deployment/web":{"useless":4294967295,"until":"2026-11-21T11:00:00Z",
         "attempt":"2026-11-21T11:00:00Z","foreseen":4294967295}}}"#;
     let mut ledger = Ledger::parse(text).unwrap();
-    let settled =
-        ledger.settle(&cluster.snapshot(&policy), |_| Some(true), &policy.cooldown, None, noon()).0;
+    let settled = ledger
+        .settle(&cluster.snapshot(&policy), hot_if(&|_| Some(true)), &policy.cooldown, None, noon())
+        .0;
     assert_eq!(settled[0].ending, Ending::HotNode);
     // Three unlucky moves of four billion do not shorten the rest.
     let written: serde_json::Value = serde_json::from_str(&ledger.write()).unwrap();
@@ -259,7 +261,7 @@ fn a_late_start_does_not_replace_the_time_of_a_later_eviction() {
         let ledger = Ledger::parse(&text).unwrap();
         let mut ledger = ledger.with_starts(StartTimes::parse(&starts));
         let snapshot = cluster.snapshot(&policy);
-        ledger.settle(&snapshot, |_| Some(false), &policy.cooldown, None, noon());
+        ledger.settle(&snapshot, hot_if(&|_| Some(false)), &policy.cooldown, None, noon());
         ledger.starts().write()
     };
     let web = |times: &str| format!(r#"{{"default/Deployment/web":[{times}]}}"#);
@@ -318,11 +320,12 @@ fn old_entries_are_removed() {
     let snapshot = moved.snapshot(engine.policy());
     engine.settle(&snapshot, after(30));
     assert_eq!(engine.ledger().entries().len(), 1, "its replacement rests");
-    engine.settle(&snapshot, after(2 * 600 + 1));
-    assert!(
-        engine.ledger().entries().is_empty(),
-        "its replacement would be there, and would have rested"
-    );
+    for seconds in [30 + 1800 - 1, 30 + 1800] {
+        engine.settle(&snapshot, after(seconds));
+        assert_eq!(engine.ledger().entries().len(), 1, "its node is watched for half an hour");
+    }
+    engine.settle(&snapshot, after(30 + 1801));
+    assert!(engine.ledger().entries().is_empty(), "its replacement has rested long ago");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use evenkeel::model::ledger::{Aim, Ledger, State};
 use evenkeel::view::status::facts::LedgerStatus;
 
 use crate::it::support::watched::{EIGHT, Watched};
-use crate::it::support::{Cluster, EVEN, after, noon, parse, played};
+use crate::it::support::{Cluster, EVEN, after, hot_if, noon, parse, played};
 
 /// Pods prefer two nodes, which a burst every two hours makes hot.
 const BURSTS: &str = "
@@ -137,7 +137,7 @@ fn a_finished_pod_that_is_cleared_away_awaits_no_replacement_and_does_not_rest()
     ledger.intend(&snapshot, pod, Aim::Clear, &[], noon());
     ledger.requested("uid-default-web-1", State::Evicted);
     assert_eq!(LedgerStatus::of(&ledger, &snapshot, cooldown, noon()).open, 0);
-    ledger.settle(&snapshot, |_| None, cooldown, None, noon());
+    ledger.settle(&snapshot, hot_if(&|_| None), cooldown, None, noon());
     let phases = ledger.by_phase(&snapshot, cooldown, noon());
     assert_eq!(phases, [("open", 0), ("resting", 0), ("settled", 1)]);
 }

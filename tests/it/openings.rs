@@ -34,7 +34,7 @@ fn two_moves_relieve_a_node_to_which_its_pods_would_return() {
     let scenario = "
 name: opening
 about: The hot node has the fewest requests
-duration: 30m
+duration: 45m
 nodes: [{name: n, count: 3, cpu: 8, memory: 32Gi}]
 workloads:
 - {name: heavy, replicas: 1, requests: {cpu: 1}, usage: {cpu: 2500m}, on: [n1]}

@@ -581,9 +581,11 @@ fn states() -> Vec<Headline> {
     ]
 }
 
-pub(crate) const fn endings() -> [Ending; 7] {
+pub(crate) const fn endings() -> [Ending; 9] {
     [
+        Ending::Landed,
         Ending::Helped,
+        Ending::NoRelief,
         Ending::Renewed,
         Ending::SameNode,
         Ending::HotNode,

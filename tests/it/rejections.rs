@@ -6,8 +6,8 @@ use evenkeel::model::snapshot::facts::OwnerKey;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::it::support::noon;
 use crate::it::support::watched::Watched;
+use crate::it::support::{hot_if, noon};
 
 /// Each pod is older than the policy allows, so every one of them should go.
 const OLD: &str = "
@@ -207,7 +207,7 @@ fn rejections_are_bounded_and_those_of_pods_that_are_gone_are_forgotten() {
     assert!(!ledger.size().is_full(0));
     assert_eq!(Ledger::parse(&written).unwrap(), ledger);
     let snapshot = answered.cluster.snapshot(answered.engine.policy());
-    ledger.settle(&snapshot, |_| Some(false), &cooldown, None, noon());
+    ledger.settle(&snapshot, hot_if(&|_| Some(false)), &cooldown, None, noon());
     assert_eq!(ledger, Ledger::default());
 }
 

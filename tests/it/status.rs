@@ -312,7 +312,7 @@ fn moves_refusals_and_evictions_are_shown_with_their_reasons() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|e| e["state"] == "helped")
+        .find(|e| e["state"] == "landed")
         .unwrap();
     assert_eq!(
         (&entry["pod"], &entry["from"], &entry["to"]),

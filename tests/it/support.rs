@@ -30,15 +30,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use evenkeel::decide::engine::Engine;
-use evenkeel::model::ledger::Ledger;
+use evenkeel::model::ledger::{Ledger, NodeLoads};
 use evenkeel::model::plan::Plan;
-use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
     Annotations, BudgetFacts, Image, NamespaceFacts, NodeClosure, NodeFacts, NonZeroRequests,
     NotSafeToEvict, Owner, PodFacts, PodPhase, PodSizes, PodSpecFacts, Qos, Skipped, Volumes,
 };
 use evenkeel::model::snapshot::lacking::Lack;
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
+use evenkeel::model::snapshot::{NodeId, Snapshot};
 use evenkeel::model::usage::{ContainerSet, Measure, Readings, Sample};
 use evenkeel::policy::Policy;
 use evenkeel::simulate;
@@ -109,6 +109,11 @@ pub(crate) fn noon() -> Timestamp {
 /// Returns the time this many seconds after noon.
 pub(crate) fn after(seconds: i64) -> Timestamp {
     noon() + SignedDuration::from_secs(seconds)
+}
+
+/// Returns what is known of nodes if this says which of them are hot.
+pub(crate) fn hot_if(hot: &dyn Fn(NodeId) -> Option<bool>) -> NodeLoads<'_> {
+    NodeLoads { hot, ratio: &|_, _| None }
 }
 
 /// Returns a cluster with one heavy pod on a hot node with these words; its sibling runs elsewhere, and one node is cold.

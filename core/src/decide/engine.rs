@@ -20,11 +20,10 @@ use crate::decide::steering;
 use crate::decide::strategy;
 use crate::model::approval::Approved;
 use crate::model::guard::GuardStates;
-use crate::model::ledger::{Aim, Entry, Ledger, RampRule, Settled};
+use crate::model::ledger::{Aim, Entry, Ledger};
 use crate::model::plan::{Move, NoTrend, PausedNamespace, Plan, Rightsizing};
 use crate::model::relief::ReliefWatch;
 use crate::model::search_start::SearchStart;
-use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
 use crate::model::usage::{Hindsight, Readings, Usage};
@@ -38,6 +37,7 @@ mod halt;
 mod outcomes;
 pub mod recheck;
 mod replica_trial;
+mod settle;
 mod sustained;
 mod trial;
 
@@ -280,46 +280,6 @@ impl Engine {
     pub fn examine(&self, observed: &Observed<'_>) -> Vec<Diagnosis> {
         let halted = self.halt(observed.snapshot, observed.now);
         doctor::examine(self.world(observed), halted.as_ref())
-    }
-
-    /// Records in the ledger which evictions are about to be made. Save the ledger before making
-    /// them.
-    pub fn intend(&mut self, snapshot: &Snapshot, moves: &[Move], now: Timestamp) {
-        for planned in moves {
-            let Some(pod) = snapshot.find_pod(&planned.namespace, &planned.pod) else {
-                continue;
-            };
-            let (aim, nodes) = (planned.aim, &planned.possible_nodes);
-            self.ledger.intend(snapshot, pod, aim, nodes, now);
-            if self.policy.ramp.is_some() {
-                self.ledger.try_out(snapshot, pod);
-            }
-        }
-    }
-
-    /// Finds out from a snapshot how earlier evictions ended.
-    pub fn settle(&mut self, snapshot: &Snapshot, now: Timestamp) -> Vec<Settled> {
-        let observed = self.join_usage(snapshot, now);
-        self.settle_observed(&observed)
-    }
-
-    /// Like [`Engine::settle`], with a snapshot that is already joined.
-    pub fn settle_observed(&mut self, observed: &Observed<'_>) -> Vec<Settled> {
-        self.follow_scheduler(observed.snapshot, observed.now);
-        self.note_hot(observed);
-        let hot = self.hot_nodes(observed);
-        let weighs_usage = self.policy.weighs_usage();
-        let is_hot = |node: NodeId| {
-            let is_known = !weighs_usage || observed.usage.node(node).is_some();
-            is_known.then(|| hot.iter().any(|(_, n)| *n == node))
-        };
-        let (cooldown, now) = (&self.policy.cooldown, observed.now);
-        let guards = |workload: &OwnerKey| halt::guard_signal(&self.guards, workload, now);
-        let ramp = self.policy.ramp.map(|ramp| RampRule { watch: ramp.watch, guards: &guards });
-        let snapshot = observed.snapshot;
-        let (settled, facts) = self.ledger.settle(snapshot, is_hot, cooldown, ramp.as_ref(), now);
-        self.keep(facts);
-        settled
     }
 
     /// The usage of nodes and pods as far as it is known.

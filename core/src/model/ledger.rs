@@ -26,11 +26,11 @@ mod stored;
 
 pub use capacity::{FULL_BYTES, LedgerSize, MOST_FORESEEN_BYTES};
 pub use counts::Resting;
-pub use entry::{Aim, Ending, Entry, Landed, State};
+pub use entry::{Aim, Ending, Entry, Landed, ReliefLimit, State};
 pub use ramp::{Decline, GuardSignal, RampRule};
 pub use records::MOST_RECORD_BYTES;
 pub use rejections::Fault;
-pub use settle::Settled;
+pub use settle::{NodeLoads, Settled};
 pub use starts::StartTimes;
 pub use stored::LedgerError;
 
@@ -58,7 +58,7 @@ fn patience(cooldown: &Cooldown) -> SignedDuration {
 }
 
 /// Evictions that still matter, and streaks of moves that did not help.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     entries: Vec<Entry>,
     /// Rests of replacements whose evictions took too much room.
@@ -181,6 +181,7 @@ impl Ledger {
             newest,
             twins,
             again: self.moved_before(&pod.uid, aim),
+            relief: None,
             trial: None,
             state: State::Intended,
             replacement: None,
@@ -198,6 +199,21 @@ impl Ledger {
         let mut earlier = self.entries.iter().rev().filter(|e| moves(aim) && moves(e.aim));
         let earlier = earlier.find(|e| e.replacement.as_deref() == Some(uid));
         earlier.map_or(0, |e| e.again.saturating_add(1))
+    }
+
+    /// Records that the eviction of this pod, which was just recorded, is to relieve its node.
+    pub fn expect_relief(&mut self, uid: &str, relief: ReliefLimit) {
+        let intended = |e: &&mut Entry| e.uid == uid && e.state == State::Intended;
+        if let Some(entry) = self.entries.iter_mut().find(intended) {
+            entry.relief = Some(relief);
+        }
+    }
+
+    /// Returns the nodes of which it is watched whether moves have relieved them, each with the
+    /// resource.
+    pub fn watched_nodes(&self) -> impl Iterator<Item = (&str, &str)> {
+        let watched = self.entries.iter().filter(|e| e.is_node_watched());
+        watched.filter_map(|e| Some((e.node.as_str(), e.relief.as_ref()?.resource.as_str())))
     }
 
     /// Records what became of the intended eviction of this pod.

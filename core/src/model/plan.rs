@@ -8,11 +8,12 @@ use serde::Serialize;
 
 use crate::model::approval::{Proposal, ProposedMove, Unmade};
 use crate::model::guard::GuardStop;
-use crate::model::ledger::Aim;
+use crate::model::ledger::{Aim, ReliefLimit};
 use crate::model::record::NodeRelief;
 use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use crate::model::snapshot::pause::Pause;
 use crate::policy::Basis;
+use crate::values::Ratio;
 use crate::values::text::{are, count};
 
 mod rightsizing;
@@ -264,6 +265,20 @@ impl Move {
     /// Returns the reason, the evictions that the move saves, and its worth, in words.
     pub fn why(&self) -> String {
         format!("{}{}", self.reason, expected_effect(self.saves, self.worth))
+    }
+}
+
+impl Move {
+    /// Returns how full its node may be afterwards; `None` if the move is not to relieve it, or of
+    /// requests, which do not come back.
+    pub fn relief_of_node(&self) -> Option<ReliefLimit> {
+        let Reason::HotNode { ratio, target, basis: Basis::Actual, .. } = self.reason else {
+            return None;
+        };
+        let relief = self.relief.as_ref()?;
+        let half_is_gone = ratio.get() - relief.share.get() / 2.0;
+        let at_most = Ratio::new(half_is_gone).map_or(target, |half| half.at_least(target));
+        Some(ReliefLimit::new(&relief.resource, at_most))
     }
 }
 

@@ -123,11 +123,12 @@ impl EvictionDetails {
     /// Returns the fact of this type at this time.
     pub fn fact(mut self, kind: &str, time: Timestamp) -> Fact {
         self.may_land.truncate(MOST_NODES);
-        let id = if kind == OUTCOME {
-            format!("{}/{}/outcome", self.uid, self.decided)
-        } else {
-            format!("{}/{}", self.uid, self.decided)
+        let end = match (kind, self.outcome.as_str()) {
+            (OUTCOME, "landed") => "/landed",
+            (OUTCOME, _) => "/outcome",
+            _ => "",
         };
+        let id = format!("{}/{}{end}", self.uid, self.decided);
         let subject = format!("{}/{}", self.namespace, self.pod);
         Fact::new(id, kind, time, subject, json!(self))
     }

@@ -114,7 +114,7 @@ pub(super) fn cooldown() -> Section<Cooldown> {
     })
     .field("rest", duration(ONE_SECOND), |c| &mut c.rest)
     .help(
-        "How long a pod that replaces an evicted pod is left alone; twice as long each time that the same pod is moved again. A workload is left alone for the same time after a move that did not help; each further useless move in a row doubles it. The first three bad landings that the forecast named as possible do not.",
+        "How long a pod that replaces an evicted pod is left alone; twice as long each time that the same pod is moved again. A workload is left alone for the same time after a bad landing, or if the replacement was not Ready in time; each further one in a row doubles it. The first three bad landings that the forecast named as possible do not.",
     )
     .field("cap", duration(ONE_SECOND), |c| &mut c.cap)
     .help("The longest time that doubling leads to.")

@@ -280,14 +280,9 @@ impl Recorder {
         if let Some(eviction) = newest_first
             .find(|e| e.helped.is_none() && e.pod == settled.pod && e.namespace == *namespace)
         {
-            eviction.to.clone_from(&settled.to);
-            eviction.helped = match settled.ending {
-                Ending::Helped | Ending::Renewed => Some(true),
-                Ending::SameNode | Ending::HotNode | Ending::NeverReady | Ending::GotWorse(_) => {
-                    Some(false)
-                }
-                Ending::NotReplaced => None,
-            };
+            eviction.to = settled.to.clone().or_else(|| eviction.to.take());
+            let is_known = !matches!(settled.ending, Ending::Landed | Ending::NotReplaced);
+            eviction.helped = is_known.then(|| settled.ending.has_helped());
         }
     }
 

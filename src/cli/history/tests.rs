@@ -72,6 +72,7 @@ fn lines_are_printed_in_order_and_summed_by_the_week_of_the_eviction() {
         line(REFUSAL, "refused", "db-2", 14),
         line(OUTCOME, "helped", "web-1", 0),
         line(OUTCOME, "same-node", "web-2", 13),
+        line(OUTCOME, "landed", "db-1", 14),
     ];
     assert_snapshot!(text(&lines), @"
     2026-11-22 12:00:00Z  evicted    shop/web-1  n1        LowNodeUtilization: node usage: cpu 89% is above its target of 50%
@@ -80,6 +81,7 @@ fn lines_are_printed_in_order_and_summed_by_the_week_of_the_eviction() {
     2026-11-23 01:02:00Z  same-node  shop/web-2  n1        same-node it is
     2026-11-23 02:00:00Z  evicted    shop/db-1   n1        LowNodeUtilization: node usage: cpu 89% is above its target of 50%
     2026-11-23 02:00:00Z  refused    shop/db-2   n1        refused it is
+    2026-11-23 02:02:00Z  landed     shop/db-1   n1        landed it is
 
     week of     evicted  helped  useless  pending  refused
     2026-11-16        1       1        0        0        0

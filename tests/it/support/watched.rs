@@ -6,6 +6,8 @@ use evenkeel::model::plan::{Outcome, Plan};
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::PodFacts;
 use evenkeel::model::snapshot::objects::Object;
+use evenkeel::model::usage::Measure;
+use evenkeel::values::Amount;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Cluster, noon, parse};
@@ -66,6 +68,34 @@ impl Watched {
         while self.now < end {
             self.now += SignedDuration::from_secs(15);
             self.look();
+        }
+    }
+
+    /// Passes time, in which each pod of `web` uses so many millicores after so many minutes.
+    pub(crate) fn pass_using(&mut self, minutes: i64, cpu: impl Fn(f64) -> f64) {
+        let start = self.now;
+        let end = start + SignedDuration::from_mins(minutes);
+        while self.now < end {
+            self.now += SignedDuration::from_secs(15);
+            self.use_cpu(cpu(self.now.duration_since(start).as_secs_f64() / 60.0));
+            self.look();
+        }
+    }
+
+    fn use_cpu(&mut self, millicores: f64) {
+        let used = Measure { cpu: Amount::from_f64(millicores * 1e6), ..Measure::default() };
+        for node in self.cluster.nodes.values_mut() {
+            *node = Measure::default();
+        }
+        let snapshot = self.snapshot();
+        for (name, pod) in &mut self.cluster.pods {
+            let Some(id) = snapshot.find_pod(&name.0, &name.1) else {
+                continue;
+            };
+            *pod = used;
+            let node = &snapshot.node(snapshot.pod(id).node.unwrap()).name;
+            let sum = self.cluster.nodes.get_mut(node).unwrap();
+            *sum = sum.plus(used);
         }
     }
 

@@ -29,6 +29,8 @@ pub const MOST_FORESEEN_BYTES: usize = 128 * 1024;
 const PLAIN_ENTRY: usize = 200;
 /// The additional bytes of a trial: the number of Ready pods, and a longer state.
 const TRIAL: usize = 31;
+/// The resource, the ratio and the time of a relief.
+const RELIEF: usize = 100;
 /// Field names, times and counts of a streak.
 const PLAIN_STREAK: usize = 135;
 /// The decline of a streak.
@@ -103,6 +105,7 @@ impl Entry {
         PLAIN_ENTRY
             + key_bytes(&self.workload)
             + names.sum::<usize>()
+            + self.relief.as_ref().map_or(0, |_| RELIEF)
             + self.trial.map_or(0, |_| TRIAL)
             + list_bytes(&self.twins)
             + list_bytes(&self.possible_nodes)

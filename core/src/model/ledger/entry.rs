@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{Pod, Snapshot};
+use crate::values::Ratio;
 
 use super::{Decline, LIMIT_PERIOD, find_pod, patience, rest_after};
 use crate::policy::Cooldown;
 
 /// One eviction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The top-level controller of the pod, or the pod itself if it has none.
@@ -38,6 +39,9 @@ pub struct Entry {
     /// still kept.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub again: u32,
+    /// How full the node of the pod may be afterwards, if the eviction is to relieve it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relief: Option<ReliefLimit>,
     /// The Ready pods of the workload before the eviction, if the eviction is a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<u32>,
@@ -50,6 +54,32 @@ pub struct Entry {
     /// a forecast, or if it named too many nodes to store.
     #[serde(default, rename = "foreseen", skip_serializing_if = "Vec::is_empty")]
     pub possible_nodes: Vec<String>,
+}
+
+/// How full a node may be for half an hour after a move that is to relieve it: up to its target, or
+/// else so full that at least half of what has left with the pod is missing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ReliefLimit {
+    /// `cpu` or `memory`, which was above its target.
+    pub resource: String,
+    /// The ratio up to which the node is relieved.
+    pub at_most: Ratio,
+    /// The end of the half hour; `None` before the replacement is Ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+impl ReliefLimit {
+    /// A limit of this ratio, rounded as it is stored, so that a ledger equals what is read back.
+    pub fn new(resource: &str, at_most: Ratio) -> Self {
+        let stored = Ratio::new((at_most.get() * 10_000.0).round() / 10_000.0);
+        ReliefLimit {
+            resource: resource.to_owned(),
+            at_most: stored.unwrap_or(at_most),
+            until: None,
+        }
+    }
 }
 
 /// The purpose of an eviction.
@@ -96,8 +126,19 @@ pub enum State {
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Ending {
-    #[error("the replacement is Ready on another node that is not hot")]
+    /// An eviction ends in this way once, and half an hour later in another one.
+    #[error(
+        "the replacement is Ready on another node that is not hot; half an hour will show whether \
+         its old node is relieved"
+    )]
+    Landed,
+    #[error(
+        "the replacement is Ready on another node that is not hot, and a hot node that it left was \
+         relieved for half an hour"
+    )]
     Helped,
+    #[error("within half an hour the node was as full as before")]
+    NoRelief,
     /// The replacement is Ready, which was the only purpose, or all that could be known in time. Or
     /// it has succeeded, so that it uses its node no longer.
     #[error("the replacement is Ready, or has done its work")]
@@ -117,7 +158,9 @@ pub enum Ending {
 
 crate::codes! {
     Ending::code {
+        Landed = "landed",
         Helped = "helped",
+        NoRelief = "no-relief",
         Renewed = "renewed",
         SameNode = "same-node",
         HotNode = "hot-node",
@@ -128,7 +171,8 @@ crate::codes! {
 }
 
 impl Ending {
-    /// Returns true if the move did not help, so that the workload should rest.
+    /// Returns true if the workload should rest. After a move without relief it need not: where
+    /// usage rises, its other pods are those that have to go next.
     pub const fn is_ineffective(self) -> bool {
         matches!(
             self,
@@ -136,8 +180,13 @@ impl Ending {
         )
     }
 
-    /// Returns true if the eviction did what it was for.
+    /// Returns true if the workload is as well as before, with its replacement where it should be.
     pub const fn is_good(self) -> bool {
+        matches!(self, Ending::Landed | Ending::NoRelief) || self.has_helped()
+    }
+
+    /// Returns true if the eviction did what it was for.
+    pub const fn has_helped(self) -> bool {
         matches!(self, Ending::Helped | Ending::Renewed)
     }
 
@@ -221,7 +270,13 @@ impl Entry {
         let keep_for = if clears { LIMIT_PERIOD } else { longest };
         // A replacement may be created later.
         let rests = || self.rests_until(snapshot, cooldown).is_some_and(|end| end > now);
-        self.state.is_settled() && now.duration_since(self.at) > keep_for && !rests()
+        let is_over = self.state.is_settled() && !self.is_node_watched();
+        is_over && now.duration_since(self.at) > keep_for && !rests()
+    }
+
+    /// Returns true while it is watched whether the move has relieved its node.
+    pub(super) fn is_node_watched(&self) -> bool {
+        self.state == State::Settled(Ending::Landed)
     }
 
     /// Returns true if this pod of the same workload was created after the eviction.

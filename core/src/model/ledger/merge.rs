@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::policy::Cooldown;
 
-use super::{Entry, Ledger, State};
+use super::{Ending, Entry, Ledger, State};
 
 /// Difference up to which the clocks of two instances count as equal.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(1);
@@ -93,7 +93,8 @@ impl Entry {
             State::Deferred => 1,
             State::Evicted => 2,
             State::Watched => 3,
-            State::Settled(_) => 4,
+            State::Settled(Ending::Landed) => 4,
+            State::Settled(_) => 5,
         };
         (state, self.at)
     }
@@ -148,6 +149,7 @@ mod tests {
             newest: at,
             twins: Vec::new(),
             again: 0,
+            relief: None,
             trial: None,
             state,
             replacement: None,

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::model::record::Fact;
 use crate::model::snapshot::facts::{OwnerKey, PodPhase};
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::policy::Cooldown;
+use crate::values::Ratio;
 
 use super::ramp::{EntryProgress, RampRule};
 use super::{
@@ -34,14 +35,26 @@ pub struct Settled {
     pub ending: Ending,
 }
 
+/// How long a node that a move has left must stay relieved.
+const RELIEVED_FOR: SignedDuration = SignedDuration::from_mins(30);
+
+/// The loads of nodes, as decisions see them.
+#[derive(Clone, Copy)]
+pub struct NodeLoads<'l> {
+    /// Returns true for a node above a target now, and `None` if its usage is unknown.
+    pub hot: &'l dyn Fn(NodeId) -> Option<bool>,
+    /// Returns the usage of the node of this name in `cpu` or `memory`; `None` if it is unknown.
+    pub ratio: &'l dyn Fn(&str, &str) -> Option<Ratio>,
+}
+
 impl Ledger {
-    /// Determines the outcome of evictions that are not settled yet, where trials end by a ramp.
-    /// `hot` returns true for a node above a target now, and `None` if its usage is unknown.
-    /// Returns also what the record says about it.
+    /// Determines the outcome of evictions that are not settled yet, where trials end by a ramp,
+    /// and of moves whose nodes have been watched since. Returns also what the record says about
+    /// it.
     pub fn settle(
         &mut self,
         snapshot: &Snapshot,
-        hot: impl Fn(NodeId) -> Option<bool>,
+        loads: NodeLoads<'_>,
         cooldown: &Cooldown,
         ramp: Option<&RampRule<'_>>,
         now: Timestamp,
@@ -54,8 +67,7 @@ impl Ledger {
         let mut settled = Vec::new();
         for position in 0..self.entries.len() {
             let entry = &self.entries[position];
-            let plain = ending(entry, snapshot, &hot, cooldown, now);
-            let (ending, to) = match entry.progress(snapshot, plain, ramp, cooldown, now) {
+            let (ending, to) = match entry.next_ending(snapshot, loads, cooldown, ramp, now) {
                 EntryProgress::Ended(ending, to) => (ending, to),
                 open @ (EntryProgress::Open | EntryProgress::Watched) => {
                     self.entries[position].watch(open == EntryProgress::Watched);
@@ -63,7 +75,8 @@ impl Ledger {
                 }
             };
             let to = to.map(|n| snapshot.node(n).name.clone());
-            let landed = to.as_deref().map(|to| self.landed(entry, to));
+            let has_just_landed = !entry.is_node_watched();
+            let landed = to.as_deref().filter(|_| has_just_landed).map(|to| self.landed(entry, to));
             let outcome = Settled {
                 workload: entry.workload.clone(),
                 pod: entry.pod.clone(),
@@ -76,10 +89,12 @@ impl Ledger {
             let entry = entry.clone();
             facts.push(entry.outcome(&outcome, now));
             settled.push(outcome);
-            self.entries[position].state = State::Settled(ending);
+            self.entries[position].end(ending, now);
             let unlucky = ending == Ending::HotNode && is_unlucky(&entry, landed, to.as_deref());
             self.remember(&entry, ending, unlucky, cooldown, now);
-            self.learn_start(&entry, ending, entry.took(snapshot, now), cooldown);
+            if has_just_landed {
+                self.learn_start(&entry, ending, entry.took(snapshot, now), cooldown);
+            }
         }
         self.learn_late_starts(snapshot, now);
         self.prune(snapshot, cooldown, now);
@@ -233,6 +248,46 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// Finds out whether the eviction ends now, for the first time or after its node was watched.
+    fn next_ending(
+        &self,
+        snapshot: &Snapshot,
+        loads: NodeLoads<'_>,
+        cooldown: &Cooldown,
+        ramp: Option<&RampRule<'_>>,
+        now: Timestamp,
+    ) -> EntryProgress {
+        if !self.is_node_watched() {
+            let plain = ending(self, snapshot, loads, cooldown, now);
+            return self.progress(snapshot, plain, ramp, cooldown, now);
+        }
+        let replacement = self.replacement.as_ref();
+        let replacement = replacement.and_then(|uid| find_pod(snapshot, &self.workload, uid));
+        let to = replacement.and_then(|id| snapshot.pod(id).node);
+        let ending = self.relief_ending(loads, now);
+        ending.map_or(EntryProgress::Open, |ending| EntryProgress::Ended(ending, to))
+    }
+
+    /// Judges a move by the node that the pod left. Unknown usage shows nothing.
+    fn relief_ending(&self, loads: NodeLoads<'_>, now: Timestamp) -> Option<Ending> {
+        let relief = self.relief.as_ref()?;
+        let ratio = (loads.ratio)(&self.node, &relief.resource);
+        if ratio.is_some_and(|ratio| ratio > relief.at_most) {
+            return Some(Ending::NoRelief);
+        }
+        let is_over = relief.until.is_none_or(|until| now >= until);
+        is_over.then_some(if ratio.is_some() { Ending::Helped } else { Ending::Renewed })
+    }
+
+    fn end(&mut self, ending: Ending, now: Timestamp) {
+        self.state = State::Settled(ending);
+        if let Some(relief) = self.relief.as_mut().filter(|_| ending == Ending::Landed) {
+            relief.until = now.saturating_add(RELIEVED_FOR).ok();
+        }
+    }
+}
+
 /// Returns true if the pod of an entry stays.
 fn still_there(entry: &Entry, snapshot: &Snapshot) -> bool {
     entry.evicted_pod(snapshot).is_some_and(|id| !snapshot.pod(id).terminating)
@@ -241,7 +296,7 @@ fn still_there(entry: &Entry, snapshot: &Snapshot) -> bool {
 fn ending(
     entry: &Entry,
     snapshot: &Snapshot,
-    hot: &impl Fn(NodeId) -> Option<bool>,
+    loads: NodeLoads<'_>,
     cooldown: &Cooldown,
     now: Timestamp,
 ) -> Option<(Ending, Option<NodeId>)> {
@@ -273,11 +328,12 @@ fn ending(
     if entry.aim != Aim::Renew && snapshot.node(node).name == entry.node {
         return Some((Ending::SameNode, Some(node)));
     }
-    let ending = match hot(node) {
+    let ending = match (loads.hot)(node) {
         _ if pod.phase == PodPhase::Succeeded => Ending::Renewed,
         _ if !pod.ready => return never_ready,
         _ if entry.aim != Aim::Move => Ending::Renewed,
         Some(true) => Ending::HotNode,
+        Some(false) if entry.relief.is_some() => Ending::Landed,
         Some(false) => Ending::Helped,
         None if waited_enough => Ending::Renewed,
         None => return None,

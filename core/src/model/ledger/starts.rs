@@ -141,10 +141,14 @@ impl Ledger {
         };
         let shows = match ending {
             // A later one was not looked for in time, and may be the pod of a rollout.
-            Ending::Helped | Ending::Renewed | Ending::HotNode => took <= patience(cooldown),
+            Ending::Landed | Ending::Helped | Ending::Renewed | Ending::HotNode => {
+                took <= patience(cooldown)
+            }
             Ending::NeverReady => true,
             // The replacement may have restarted, or the end is known before it is Ready.
-            Ending::GotWorse(_) | Ending::SameNode | Ending::NotReplaced => false,
+            Ending::GotWorse(_) | Ending::SameNode | Ending::NotReplaced | Ending::NoRelief => {
+                false
+            }
         };
         if shows {
             self.starts.learn(&entry.workload, took);

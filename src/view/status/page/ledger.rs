@@ -67,7 +67,7 @@ fn rows(view: &StatusView<'_>, entries: &[LedgerEviction]) -> Markup {
 fn result_class(state: &str) -> &'static str {
     match state {
         "helped" | "renewed" => "done",
-        "same-node" | "hot-node" | "never-ready" | "got-worse" => "bad",
+        "no-relief" | "same-node" | "hot-node" | "never-ready" | "got-worse" => "bad",
         _ => "soft",
     }
 }
