@@ -72,7 +72,7 @@ impl Gate {
             Gate::Worth => (checks.worth)(candidate, draft)?,
             Gate::Approval => approval::admit(candidate, draft)?,
             Gate::Landing => {
-                let landing = landing(candidate, draft)?;
+                let landing = prospect(candidate, draft)?.landing;
                 approval::admit_landing(candidate, draft, &landing)?;
                 in_turn::admit(candidate, draft, &landing)?;
                 return Ok(landing);
@@ -180,11 +180,11 @@ pub fn disruption(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), 
 
 /// Asks [`Gate::Landing`] only, for strategies that move several pods together or none of them.
 pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
-    prospect(candidate, draft).map(|prospect| prospect.landing)
+    Gate::Landing.ask(candidate, draft)
 }
 
-/// Like [`landing`], with the probability that the move helps. The draft remembers a forecast until
-/// it accepts another move.
+/// Returns where the replacement would land and the probability that the move helps, whatever
+/// other moves and approvals expect. The draft remembers a forecast until it accepts another move.
 pub fn prospect(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
     (checks(draft).landing)(candidate, draft)
 }

@@ -52,8 +52,8 @@ pub(super) fn start<'w>(
 static DUPLICATES: DuplicateRules = DuplicateRules {
     counts: |draft, position, pod| {
         may_go(draft, position, pod)?;
-        let landing = gate::landing(&Candidate::counted(pod, position), draft);
-        landing.map(drop).map_err(may_not_go)
+        let prospect = gate::prospect(&Candidate::counted(pod, position), draft);
+        prospect.map(drop).map_err(may_not_go)
     },
     as_descheduler: true,
 };

@@ -60,8 +60,8 @@ impl LowNodeUtilizationRun<'_> {
     /// openings of this cycle are for have followed, so that no other pod is promised their place.
     fn after_openings<'w>(&self, draft: &Draft<'w>) -> Draft<'w> {
         let followers = self.followers.iter().filter_map(|pod| self.candidate_of(draft, *pod));
-        followers.fold(draft.later(), |later, follower| match gate::landing(&follower, &later) {
-            Ok(landing) => later.later_after(follower, landing),
+        followers.fold(draft.later(), |later, follower| match gate::prospect(&follower, &later) {
+            Ok(prospect) => later.later_after(follower, prospect.landing),
             Err(_) => later,
         })
     }

@@ -30,8 +30,8 @@ use super::relief::PodRelief;
 /// The probability from which a move is certain. With 0.8, random clusters of 50 nodes are above
 /// their targets for 16 % longer (`tests/arena.sh 50 30 constant stock`), with as many evictions.
 const CERTAIN: f64 = 0.95;
-/// A cycle makes one move that is not certain, and one more for each of so many hot nodes. With one
-/// alone, random clusters of 200 nodes (`tests/arena.sh 200 15 constant stock`) are above their
+/// Moves that are not certain wait once the cycle has made one move, and one more for each of so
+/// many hot nodes. With one alone, random clusters of 200 nodes (`tests/arena.sh 200 15 constant stock`) are above their
 /// targets for a third longer; with more moves than these, they need up to a third more evictions.
 const NODES_FOR_EACH: usize = 40;
 /// The expected number of useless moves for each of these few. Beyond it, later moves wait for the
@@ -57,7 +57,7 @@ pub(super) struct SearchState {
     pub(super) most_work: usize,
     /// The expected number of moves of hot nodes' pods so far that do not help.
     pub(super) useless: f64,
-    /// The most moves after which one is made that is not certain.
+    /// The number of moves of this cycle from which on those that are not certain wait.
     pub(super) pace: usize,
 }
 
