@@ -22,7 +22,6 @@ use crate::model::approval::Proposal;
 use crate::policy::Policy;
 use crate::telemetry;
 use crate::telemetry::connections;
-use crate::telemetry::metrics::Metrics;
 use crate::telemetry::tls::TlsListener;
 use crate::telemetry::traces::Traces;
 use crate::view::status::facts::InstanceInfo;
@@ -194,17 +193,6 @@ impl RunArgs {
         path.or(self.shared.kubeconfig.as_ref()).map(PathBuf::as_path)
     }
 
-    /// The metrics; with descheduler's command line also under its names, because its dashboards
-    /// query those.
-    fn metrics(&self, cluster: &Cluster) -> Metrics {
-        let metrics = Metrics::new(cluster.request_metrics(), cluster.failures());
-        if self.descheduler_metrics.unwrap_or(self.as_descheduler()) {
-            metrics.with_descheduler()
-        } else {
-            metrics
-        }
-    }
-
     const fn once(&self) -> bool {
         self.once || self.descheduler.once()
     }
@@ -251,14 +239,18 @@ impl RunArgs {
         let client = cluster.client().clone();
         let store = LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger);
         let approvals = self.approvals(&client);
-        Daemon {
-            metrics: self.metrics(&cluster),
+        let mut daemon = Daemon {
             stop: stop.clone(),
             release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
             policy_file: Some(self.policy_file(policy, timing, &client)),
             ..Daemon::new(cluster, policy, &self.instance, store, approvals)
+        };
+        // The dashboards of descheduler query its names.
+        if self.descheduler_metrics.unwrap_or(self.as_descheduler()) {
+            daemon.metrics = daemon.metrics.with_descheduler();
         }
+        daemon
     }
 
     /// Serves the probes and the metrics. The task ends when the daemon stops.

@@ -248,7 +248,7 @@ impl Daemon {
     /// run has set none.
     pub(super) async fn resign(&mut self, engine: &Engine) {
         if !engine.policy().dry_run {
-            self.release(engine).await;
+            self.remove_taints(engine).await;
         }
         self.lead.leave().await;
     }

@@ -114,7 +114,7 @@ impl Daemon {
             self.lead = LeaderRole::default();
         } else if !was_dry && policy.node_selector != engine.policy().node_selector {
             // The taints of nodes that are no longer selected count as those of another instance.
-            self.release(engine).await;
+            self.remove_taints(engine).await;
         }
         if policy.usage != engine.policy().usage {
             self.usage = UsagePoller::new(&policy.usage, self.cluster.client());

@@ -202,7 +202,7 @@ impl Daemon {
     /// Removes all our taints at the end of the program, or before the policy selects other nodes,
     /// because no other process would. One that another instance may count on stays: this one
     /// removes none after it has lost the lead.
-    pub(super) async fn release(&mut self, engine: &Engine) {
+    pub(super) async fn remove_taints(&mut self, engine: &Engine) {
         let policy = engine.policy();
         let mut all = steering::release(&self.cluster.snapshot(policy.resources()), policy);
         // A watch may not show a taint yet that was added moments ago.

@@ -94,7 +94,7 @@ impl SimulationText<'_> {
         self.screen.title(
             f,
             "Refused",
-            &format!("times in all cycles, code and the last reason{}", self.of(trace)),
+            &format!("how often, the code and the last reason{}", self.of(trace)),
         )?;
         let mut refusals: Vec<_> = trace.refusals.iter().collect();
         refusals.sort_by_key(|(_, refused)| std::cmp::Reverse(refused.times));

@@ -183,8 +183,9 @@ pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refu
     Gate::Landing.ask(candidate, draft)
 }
 
-/// Returns where the replacement would land and the probability that the move helps, whatever
-/// other moves and approvals expect. The draft remembers a forecast until it accepts another move.
+/// Returns where the replacement would land, with the probability that the move helps. It does not
+/// ask what other moves and approvals expect. The draft remembers a forecast until it accepts
+/// another move.
 pub fn prospect(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
     (checks(draft).landing)(candidate, draft)
 }

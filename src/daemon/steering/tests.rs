@@ -110,7 +110,7 @@ async fn a_node_that_fails_keeps_no_other_taint_from_being_removed() {
     .await;
     let mut daemon = Daemon::fake(&client, &Policy::default_native());
     daemon.steered.nodes = ["n1", "n2", "n3"].map(str::to_owned).into();
-    daemon.release(&engine()).await;
+    daemon.remove_taints(&engine()).await;
     assert_eq!(changes(&asked), ["n1", "n2", "n3"]);
     assert!(daemon.steered.nodes.iter().eq(["n1"]));
 }
@@ -129,7 +129,7 @@ async fn only_the_end_of_the_program_limits_the_time_to_remove_taints() {
             daemon.stop.cancel();
         }
         let start = Instant::now();
-        daemon.release(&engine()).await;
+        daemon.remove_taints(&engine()).await;
         let (seconds, left) = (start.elapsed().as_secs(), daemon.steered.nodes.len());
         assert_eq!(left == 0, !stops, "{left}");
         assert!(limit.contains(&seconds), "{seconds}");

@@ -31,8 +31,9 @@ use super::relief::PodRelief;
 /// their targets for 16 % longer (`tests/arena.sh 50 30 constant stock`), with as many evictions.
 const CERTAIN: f64 = 0.95;
 /// Moves that are not certain wait once the cycle has made one move, and one more for each of so
-/// many hot nodes. With one alone, random clusters of 200 nodes (`tests/arena.sh 200 15 constant stock`) are above their
-/// targets for a third longer; with more moves than these, they need up to a third more evictions.
+/// many hot nodes. With one alone, random clusters of 200 nodes (`tests/arena.sh 200 15 constant
+/// stock`) are above their targets for a third longer; with more moves than these, they need up to
+/// a third more evictions.
 const NODES_FOR_EACH: usize = 40;
 /// The expected number of useless moves for each of these few. Beyond it, later moves wait for the
 /// next cycle, which knows where the replacements have landed. Without this limit, two recorded

@@ -18,7 +18,7 @@ pub(super) type BesidePods = Result<Beside, Unmeasured>;
 #[derive(Clone, Copy)]
 pub(super) struct Beside {
     /// The usage that belongs to no pod.
-    rest: Measure,
+    remainder: Measure,
     /// How much more its pods use, by their own samples, than it does.
     excess: Measure,
 }
@@ -32,8 +32,8 @@ pub(super) fn with_pods(
     let nodes = snapshot.node_ids().zip(beside);
     nodes
         .map(|(id, beside)| match beside {
-            Ok(Beside { rest, excess }) => {
-                NodeUsage::Known(by_pods(snapshot, id, pods).plus(*rest).minus(*excess))
+            Ok(Beside { remainder, excess }) => {
+                NodeUsage::Known(by_pods(snapshot, id, pods).plus(*remainder).minus(*excess))
             }
             Err(why) => NodeUsage::Unknown(why.clone()),
         })
@@ -53,7 +53,7 @@ impl History {
             if !self.rules.every_sample {
                 totals.check(snapshot, id, pods)?;
             }
-            Ok(Beside { rest: totals.rest, excess: totals.excess(snapshot, id, pods) })
+            Ok(Beside { remainder: totals.remainder, excess: totals.excess(snapshot, id, pods) })
         };
         snapshot.node_ids().map(of).collect()
     }
@@ -91,12 +91,12 @@ impl History {
         let recent = self.recent(series, now);
         match self.enough(series.clean().count().min(recent.clone().count())) {
             Ok(()) => {
-                let rest = smooth(&mut series.clean().map(Remainder::rest));
-                Ok(NodeTotals::new(series.clean(), rest, smooth))
+                let remainder = smooth(&mut series.clean().map(Remainder::amount));
+                Ok(NodeTotals::new(series.clean(), remainder, smooth))
             }
             Err(_) if self.steady || self.is_covered(recent.clone(), now) => {
-                let rest = smallest(recent.clone().map(Remainder::rest));
-                Ok(NodeTotals::new(recent, rest, smooth))
+                let remainder = smallest(recent.clone().map(Remainder::amount));
+                Ok(NodeTotals::new(recent, remainder, smooth))
             }
             Err(few) => Err(few),
         }

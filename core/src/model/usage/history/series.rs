@@ -137,7 +137,7 @@ impl NodeSeries {
 
 impl Remainder {
     /// Returns the usage that belongs to no pod, as a sample.
-    pub(super) fn rest(&self) -> Sample {
+    pub(super) fn amount(&self) -> Sample {
         Sample { used: self.sample.used.minus(self.of_pods), ..self.sample }
     }
 }

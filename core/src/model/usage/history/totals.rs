@@ -19,7 +19,7 @@ const LEAST_MEMORY: u64 = 100;
 /// Smoothed samples of a node.
 pub(super) struct NodeTotals {
     /// The usage that belongs to no pod.
-    pub(super) rest: Measure,
+    pub(super) remainder: Measure,
     /// The usage that the source reports for the node itself.
     own: Measure,
     /// The usage of the pods that were part of it.
@@ -32,12 +32,12 @@ impl NodeTotals {
     /// Smooths the totals of some samples of a node.
     pub(super) fn new<'r>(
         samples: impl Iterator<Item = &'r Remainder> + Clone,
-        rest: Measure,
+        remainder: Measure,
         smooth: impl Fn(&mut dyn Iterator<Item = Sample>) -> Measure,
     ) -> Self {
         let of_pods = |r: &Remainder| Sample { used: r.of_pods, ..r.sample };
         NodeTotals {
-            rest,
+            remainder,
             own: smooth(&mut samples.clone().map(|r| r.sample)),
             of_pods: smooth(&mut samples.clone().map(of_pods)),
             from: samples.map(|r| r.sample.at).next().unwrap_or(Timestamp::UNIX_EPOCH),
@@ -76,7 +76,7 @@ impl NodeTotals {
         }
         let later = |pod: &usize| self.is_later(snapshot, *pod);
         let most = self.own.plus(sum(snapshot, node, pods, later));
-        let excess = sum(snapshot, node, pods, |_| true).plus(self.rest).minus(most);
+        let excess = sum(snapshot, node, pods, |_| true).plus(self.remainder).minus(most);
         let of = |own: Amount, of_pods: Amount, excess: Amount| {
             if own < of_pods { excess } else { Amount::ZERO }
         };
