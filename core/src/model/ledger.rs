@@ -319,12 +319,13 @@ impl Ledger {
         );
     }
 
-    /// Removes what no longer matters apart from entries, so that the ledger stays small.
-    fn prune(&mut self, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) {
+    /// Removes what no longer matters, so that the ledger stays small, and returns the entries that
+    /// gave way.
+    fn prune(&mut self, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) -> Vec<Entry> {
         self.forget_forecasts();
         self.rests.prune(now);
         self.rejections.prune(snapshot, cooldown, now);
-        self.reduce(snapshot, cooldown, now);
+        let reduced = self.reduce(snapshot, cooldown, now);
         // A streak ends once the workload has been free to move for as long as the longest rest.
         let ended = |s: &Streak| now.duration_since(s.until) > cooldown.cap;
         self.streaks.retain(|_, s| !ended(s));
@@ -335,6 +336,7 @@ impl Ledger {
                 self.streaks.remove(&key);
             }
         }
+        reduced
     }
 }
 

@@ -14,8 +14,9 @@ pub const FULL_BYTES: usize = MOST_BYTES - FOR_FINISHED;
 /// Bytes reserved for an eviction of the same cycle.
 const PER_PLANNED: usize = 512;
 /// The bytes of entries above which settled ones are reduced to the rests of their replacements.
-/// Thirty evictions a minute with the default rest stay just below.
-pub(super) const MOST_DETAILED: usize = 250_000;
+/// With less, 17 evictions a minute are all watched for half an hour; with more, thirty a minute
+/// and a rest of six hours would fill the ledger.
+pub(super) const MOST_DETAILED: usize = 240_000;
 /// The most siblings of the same second that an entry names.
 pub(super) const MOST_TWINS: usize = 64;
 /// The most bytes of siblings' uids that all entries may have.
@@ -30,7 +31,7 @@ const PLAIN_ENTRY: usize = 200;
 /// The additional bytes of a trial: the number of Ready pods, and a longer state.
 const TRIAL: usize = 31;
 /// The resource, the ratio and the time of a relief.
-const RELIEF: usize = 100;
+const RELIEF: usize = 80;
 /// Field names, times and counts of a streak.
 const PLAIN_STREAK: usize = 135;
 /// The decline of a streak.

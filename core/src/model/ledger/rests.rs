@@ -112,14 +112,19 @@ fn name_of(workload: &OwnerKey) -> String {
 
 impl Ledger {
     /// Reduces the oldest settled evictions to the rests of their replacements, if all of them take
-    /// too much room.
+    /// too much room, and returns them.
     ///
     /// An entry stays while anything else depends on it: the limit per minute, another eviction of
     /// the workload that is not settled, or a pod that still seems to run.
-    pub(super) fn reduce(&mut self, snapshot: &Snapshot, cooldown: &Cooldown, now: Timestamp) {
+    pub(super) fn reduce(
+        &mut self,
+        snapshot: &Snapshot,
+        cooldown: &Cooldown,
+        now: Timestamp,
+    ) -> Vec<Entry> {
         let mut excess = self.entry_bytes().saturating_sub(MOST_DETAILED);
         if excess == 0 {
-            return;
+            return Vec::new();
         }
         let settled = |e: &Entry| e.state.is_settled();
         let unsettled: BTreeSet<OwnerKey> =
@@ -139,6 +144,7 @@ impl Ledger {
         });
         let replaced = reduced.iter().filter(|e| e.aim != Aim::Clear);
         self.rests.extend(replaced.map(|e| (&e.workload, e.rest(cooldown, now))));
+        reduced
     }
 }
 

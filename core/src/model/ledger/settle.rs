@@ -77,15 +77,7 @@ impl Ledger {
             let to = to.map(|n| snapshot.node(n).name.clone());
             let has_just_landed = !entry.is_node_watched();
             let landed = to.as_deref().filter(|_| has_just_landed).map(|to| self.landed(entry, to));
-            let outcome = Settled {
-                workload: entry.workload.clone(),
-                pod: entry.pod.clone(),
-                from: entry.node.clone(),
-                landed,
-                to: to.clone(),
-                replacement: entry.replacement.clone(),
-                ending,
-            };
+            let outcome = entry.settled(ending, to.clone(), landed);
             let entry = entry.clone();
             facts.push(entry.outcome(&outcome, now));
             settled.push(outcome);
@@ -97,7 +89,12 @@ impl Ledger {
             }
         }
         self.learn_late_starts(snapshot, now);
-        self.prune(snapshot, cooldown, now);
+        // Those whose nodes are watched no longer have an ending all the same.
+        for entry in self.prune(snapshot, cooldown, now).iter().filter(|e| e.is_node_watched()) {
+            let outcome = entry.settled(Ending::Renewed, None, None);
+            facts.push(entry.outcome(&outcome, now));
+            settled.push(outcome);
+        }
         (settled, facts)
     }
 
@@ -249,6 +246,18 @@ impl Entry {
 }
 
 impl Entry {
+    fn settled(&self, ending: Ending, to: Option<String>, landed: Option<Landed>) -> Settled {
+        Settled {
+            workload: self.workload.clone(),
+            pod: self.pod.clone(),
+            from: self.node.clone(),
+            to,
+            landed,
+            replacement: self.replacement.clone(),
+            ending,
+        }
+    }
+
     /// Finds out whether the eviction ends now, for the first time or after its node was watched.
     fn next_ending(
         &self,
@@ -283,7 +292,9 @@ impl Entry {
     fn end(&mut self, ending: Ending, now: Timestamp) {
         self.state = State::Settled(ending);
         if let Some(relief) = self.relief.as_mut().filter(|_| ending == Ending::Landed) {
-            relief.until = now.saturating_add(RELIEVED_FOR).ok();
+            let until = now.saturating_add(RELIEVED_FOR).ok();
+            // Whole seconds take less room.
+            relief.until = until.and_then(|until| Timestamp::from_second(until.as_second()).ok());
         }
     }
 }
