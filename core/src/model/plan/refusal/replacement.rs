@@ -170,6 +170,9 @@ pub enum ClaimFlaw {
     /// The volume has the phase `Released`.
     #[error("is bound to PersistentVolume {0}, which is released")]
     VolumeReleased(String),
+    /// The volume has `dataLocality: strict-local` and no node affinity.
+    #[error("is bound to PersistentVolume {0}, which no other node can attach")]
+    VolumeStrictlyLocal(String),
 }
 
 impl ClaimFlaw {
@@ -186,6 +189,9 @@ impl ClaimFlaw {
             }
             ClaimFlaw::NoClass(class) => format!("create or correct StorageClass {class}"),
             ClaimFlaw::NoDefaultClass => "make a StorageClass the default one".into(),
+            ClaimFlaw::VolumeStrictlyLocal(volume) => {
+                format!("change `dataLocality` of the Longhorn volume of PersistentVolume {volume}")
+            }
             ClaimFlaw::VolumeOfOther(volume) => {
                 format!("correct `claimRef` of PersistentVolume {volume}")
             }
