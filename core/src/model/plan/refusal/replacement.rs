@@ -222,6 +222,11 @@ pub enum NoReplacementCause {
         /// The pods that it has.
         have: u32,
     },
+    #[error("it waits for no pod, and has not created its pod {ordinal}")]
+    NotCreated {
+        /// The ordinal of the pod.
+        ordinal: u32,
+    },
     #[error("it wants only the ordinals {first} to {last}")]
     Ordinal {
         /// The first ordinal.
@@ -252,6 +257,9 @@ impl NoReplacementCause {
             NoReplacementCause::Failing | NoReplacementCause::OthersFail => {
                 "remove what refuses its pods, such as a quota or a webhook; the condition names it"
             }
+            NoReplacementCause::NotCreated { .. } => {
+                "remove what refuses its pods, such as a quota or a webhook; its events name it"
+            }
         }
     }
 }
@@ -278,7 +286,7 @@ impl JobFailureCause {
 /// Why a StatefulSet that creates pods in order waits for another pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderCause {
-    /// It is missing, terminating or not Ready.
+    /// It is terminating or not Ready.
     #[error("is not Ready")]
     NotReady,
     /// It has been Ready for less than the `minReadySeconds` of the StatefulSet.
