@@ -40,6 +40,7 @@ pub(super) struct ApplyArgs {
 
 /// The parts of a plan that identify its evictions.
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "a map")]
 struct PlanFile {
     id: String,
     at: Timestamp,
@@ -86,6 +87,8 @@ mod tests {
     fn a_file_that_is_no_plan_is_refused() {
         let error = parse("{\"moves\": []}").unwrap_err();
         assert!(error.contains("missing field `id`"), "{error}");
+        let error = parse("null").unwrap_err();
+        assert!(error.starts_with("invalid type: null, expected a map at"), "{error}");
         let none = r#"{"id": "0", "at": "2026-11-27T03:00:00Z", "moves": [],
             "proposed": []}"#;
         assert_eq!(parse(none).unwrap_err(), "the plan has no evictions");

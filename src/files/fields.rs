@@ -269,7 +269,7 @@ const PERSISTENT_VOLUME: KeptFields = kept! {
     spec {
         claimRef { namespace: Name(Namespace), name: Name(Claim), uid: Name(Uid) },
         nodeAffinity { required: NODE_SELECTOR },
-        csi { driver: Name(Driver), volumeHandle: Name(Volume) },
+        csi { driver: Name(Driver), volumeHandle: Name(Volume), volumeAttributes { dataLocality } },
         hostPath: Presence,
         local: Presence,
         nfs: Presence,

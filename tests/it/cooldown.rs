@@ -95,6 +95,48 @@ fn a_replica_whose_eviction_is_under_way_does_not_count_as_ready() {
     assert_eq!((plan.moves.len(), why), (0, vec!["under-way", "last-ready-replica"]));
 }
 
+/// As where the watch of pods lags: the first eviction is all that the Job survives.
+#[test]
+fn a_pod_of_a_job_whose_eviction_is_under_way_counts_as_failed() {
+    let cluster = "
+        node n1 system=1
+          sums*4 cpu=300m uses=1 owner=Job runs-once backoff=1
+        node n2
+        node n3
+    ";
+    let policy = format!("limits: {{perWorkload: none, perCycle: 1}}\n{EVEN}");
+    let mut watch = watched(cluster, &policy);
+    let plan = watch.plan();
+    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
+    watch.intend(&plan);
+    watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
+    watch.pass(15);
+    let plan = watch.plan();
+    let mut why = plan.kept.iter().map(|kept| kept.refusal.code());
+    assert!(plan.moves.is_empty() && why.any(|code| code == "job-would-fail"), "{}", text(&plan));
+}
+
+/// The replacement of the pod with the higher ordinal waits for the other one.
+#[test]
+fn an_ordered_stateful_set_waits_for_a_pod_whose_eviction_is_under_way() {
+    let cluster = "
+        node n1 system=2
+          db*4 cpu=300m uses=1 owner=StatefulSet ordered
+        node n2
+        node n3
+    ";
+    let policy = format!("limits: {{perWorkload: none, perCycle: 1}}\n{EVEN}");
+    let mut watch = watched(cluster, &policy);
+    let plan = watch.plan();
+    assert_eq!(plan.moves[0].pod, "db-1", "{}", text(&plan));
+    watch.intend(&plan);
+    watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
+    watch.pass(15);
+    let plan = watch.plan();
+    let mut why = plan.kept.iter().map(|kept| kept.refusal.code());
+    assert!(plan.moves.is_empty() && why.any(|code| code == "waits-in-order"), "{}", text(&plan));
+}
+
 #[test]
 fn a_pod_that_is_gone_at_last_counts_as_evicted() {
     let mut watch = watched(HOT, &one_at_a_time());

@@ -106,13 +106,12 @@ fn a_replica_on_a_node_that_is_gone_is_not_the_other_ready_one() {
     assert!(plan.contains("keep web-2 on n2: 0 other replicas would be Ready"), "{plan}");
 }
 
-/// The set has four pods, but one of them instead of web-3.
+/// The set has four pods that stay, but one of them instead of web-3.
 #[test]
 fn a_stateful_set_creates_only_the_pods_of_its_ordinals() {
-    let mut cluster =
-        Cluster::parse("node n1\n web*5 cpu=300m owner=StatefulSet parallel wanted=4\nnode n2");
-    let third = ("default".to_owned(), "web-3".to_owned());
-    cluster.objects.delete(ObjectKind::Pod, &third);
+    let set = "cpu=300m owner=StatefulSet parallel wanted=4";
+    let cluster = format!("node n1\n web*2 {set}\n web {set} terminating\n web*2 {set}\nnode n2");
+    let cluster = Cluster::parse(&cluster);
     let plan = text(&cluster.plan(EVERY_POD));
     assert!(plan.contains("move web-4"), "{plan}");
     assert!(plan.contains("keep web-5 on n1: its StatefulSet web creates no"), "{plan}");

@@ -370,6 +370,19 @@ fn a_volume_in_a_folder_of_the_node_keeps_its_pod() {
     cluster.plan().stay("local-storage", "its data on its node would be lost");
 }
 
+/// Longhorn attaches it only on the node of its replica, and older versions set no node affinity.
+#[test]
+fn a_volume_with_a_strict_locality_keeps_its_pod() {
+    let with = |locality: &'static str| {
+        let source = move |pv: &mut Value| {
+            pv["spec"]["csi"]["volumeAttributes"] = json!({"dataLocality": locality});
+        };
+        Objects::healthy().each("PersistentVolume", source).plan()
+    };
+    with("strict-local").stay("unusable-claim", "which no other node can attach");
+    with("best-effort").go();
+}
+
 #[test]
 fn a_volume_of_one_node_keeps_its_pod_while_another_pod_uses_it_there() {
     let shared = json!([{"name": "d", "persistentVolumeClaim": {"claimName": "data-db-0"}}]);

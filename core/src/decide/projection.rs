@@ -21,7 +21,7 @@ mod world;
 pub use failing::FailingCreation;
 pub use starting::LONG_START;
 use tables::Tables;
-pub use tables::TargetByMean;
+pub use tables::{TargetByMean, WaitingOrdinal};
 pub use world::{HotSince, World};
 
 /// The placement and the loads after some moves. It also gives what the placement gives.

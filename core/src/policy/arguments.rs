@@ -44,6 +44,21 @@ pub(super) fn duplicates() -> Section<RemoveDuplicates> {
         .field("excludeOwnerKinds", texts(), |r| &mut r.exclude_owner_kinds)
         .help("Pods with an owner of one of these kinds are left alone.")
         .off("[ReplicaSet]")
+        .check(|f, rule| check_owner_kinds(f, "excludeOwnerKinds", &rule.exclude_owner_kinds))
+}
+
+/// Kinds above the owners of pods, each with the kind of its pods' owners.
+const ABOVE_OWNERS: [(&str, &str); 2] = [("Deployment", "ReplicaSet"), ("CronJob", "Job")];
+
+/// Warns of kinds that match no pod, because only the owners of the pods themselves count.
+pub(super) fn check_owner_kinds(f: &mut Fields<'_, '_>, field: &'static str, kinds: &[String]) {
+    let names = |kind: &str| kinds.iter().any(|one| one == kind);
+    for (above, kind) in ABOVE_OWNERS.into_iter().filter(|(above, _)| names(above)) {
+        if !names(kind) {
+            let sentence = format!("the owner of a {above}'s pods is a {kind}; name that");
+            f.warn(Code::Ignored, field, sentence);
+        }
+    }
 }
 
 const CONSTRAINTS: [Choice<bool>; 2] = [("DoNotSchedule", true, ""), ("ScheduleAnyway", false, "")];

@@ -5,6 +5,7 @@
 use jiff::SignedDuration;
 use serde_json::json;
 
+use super::arguments::check_owner_kinds;
 use super::{ConditionTest, FailedPods, Names, PodLifeTime, Scope, TooManyRestarts};
 use crate::schema::item::Item;
 use crate::schema::kind::{
@@ -137,6 +138,8 @@ fn life_time_options(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
 
 /// Refuses arguments without any criterion, because every pod would have lived too long.
 pub(super) fn criterion(f: &mut Fields<'_, '_>, rule: &PodLifeTime) {
+    let (Names::Except(kinds) | Names::Only(kinds)) = &rule.owner_kinds;
+    check_owner_kinds(f, "ownerKinds", kinds);
     let open = rule.states.is_empty() && rule.conditions.is_empty() && rule.exit_codes.is_empty();
     if open && rule.max_age.is_none() && f.sound() {
         let sentence =
@@ -195,6 +198,7 @@ fn failed_options(section: Section<FailedPods>) -> Section<FailedPods> {
         .field("excludeOwnerKinds", texts(), |r| &mut r.exclude_owner_kinds)
         .help("Pods with an owner of one of these kinds are left alone.")
         .off("[Job]")
+        .check(|f, rule| check_owner_kinds(f, "excludeOwnerKinds", &rule.exclude_owner_kinds))
         .field("includingInitContainers", boolean(), |r| &mut r.including_init_containers)
         .help("Reasons and exit codes of init containers count as well.")
 }

@@ -101,6 +101,10 @@ impl<'r, 't> Spot<'r, 't> {
         None
     }
 
+    pub(crate) fn warn(&mut self, code: Code, sentence: impl Display) {
+        self.report.warnings.push(Problem::new(code, self.at, &self.path, None, sentence));
+    }
+
     /// Reads a scalar. An absent one is not a problem.
     pub(crate) fn scalar<T>(
         self,

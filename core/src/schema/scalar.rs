@@ -16,6 +16,9 @@ use crate::values::query_value::QueryValue;
 mod durations;
 mod selectors;
 
+/// Characters of patterns, which no name in Kubernetes or Prometheus has.
+const OF_PATTERNS: [char; 6] = ['*', '?', '+', '|', '^', '$'];
+
 impl Spot<'_, '_> {
     /// `true` or `false`.
     pub(crate) fn bool(self) -> Option<bool> {
@@ -159,13 +162,24 @@ impl Spot<'_, '_> {
         }
     }
 
-    /// A list of names.
+    /// A list of names, each of which is compared as a whole.
     #[expect(
         clippy::redundant_closure_for_method_calls,
         reason = "the method is of one lifetime, the closure of all"
     )]
     pub(crate) fn names(self) -> Option<Vec<String>> {
-        self.list("names", |item| item.name())
+        self.list("names", |item| item.whole_name())
+    }
+
+    /// A name, and no pattern: it would match nothing, and so protect nothing.
+    fn whole_name(mut self) -> Option<String> {
+        if self.node().is_some_and(|n| text(n).is_ok_and(|name| name.contains(OF_PATTERNS))) {
+            if !self.lenient() {
+                return self.refuse(Code::WrongType, "a whole name, not a pattern");
+            }
+            self.warn(Code::Ignored, "no effect: this is compared as a name, not as a pattern");
+        }
+        self.name()
     }
 
     pub(crate) fn one_of<T: Copy>(self, words: &[(&str, T)]) -> Option<T> {

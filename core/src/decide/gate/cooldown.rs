@@ -9,8 +9,7 @@ use crate::model::plan::{Refusal, Stop, Temporary};
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
     let pod = world.snapshot.pod(candidate.pod);
-    let cooldown = &world.policy.cooldown;
-    if world.ledger.is_under_way(&pod.uid, cooldown, world.now) {
+    if world.is_under_way(pod) {
         return Err(Temporary::UnderWay.into());
     }
     rests(candidate, draft)?;

@@ -61,7 +61,7 @@ fn ready_replicas(pod: PodId, least: u32, draft: &Draft<'_>) -> Result<(), Disru
         if id == pod || !counts(other, snapshot) {
             continue;
         }
-        if draft.moves(id) || is_under_way(other, draft) {
+        if draft.moves(id) || draft.world.is_under_way(other) {
             leaving += 1;
         } else {
             left += 1;
@@ -75,12 +75,6 @@ fn ready_replicas(pod: PodId, least: u32, draft: &Draft<'_>) -> Result<(), Disru
         leaving = 0;
     }
     Err(Disruption::LastReady { left, least, leaving })
-}
-
-/// Whether the pod was asked to leave. A watch that lags still shows it as Ready.
-fn is_under_way(pod: &Pod, draft: &Draft<'_>) -> bool {
-    let world = draft.world;
-    world.ledger.is_under_way(&pod.uid, &world.policy.cooldown, world.now)
 }
 
 /// Whether a pod serves on a node that exists, answers and stays. The pods of others are Ready for

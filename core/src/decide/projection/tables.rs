@@ -15,8 +15,8 @@ use super::refused::{RefusedPods, refused};
 use super::starting::starting_nothing;
 use super::{Projection, World};
 
-/// The ordinal of a pod that a StatefulSet waits for, and the reason.
-type WaitingOrdinal = (u32, OrderCause);
+/// The ordinal of a pod that a StatefulSet waits for, and the reason; `None` if it has no pod.
+pub type WaitingOrdinal = (u32, Option<OrderCause>);
 /// The namespace, kind and name of an owner, and the hash of its uid.
 type CountedOwner = (String, String, String, Option<UidHash>);
 /// A target that is relative to the mean, as a share of the node.

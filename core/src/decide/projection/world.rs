@@ -9,7 +9,7 @@ use crate::model::approval::Approved;
 use crate::model::guard::GuardStates;
 use crate::model::ledger::Ledger;
 use crate::model::search_start::SearchStart;
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{Pod, Snapshot};
 use crate::model::usage::Usage;
 use crate::policy::{Policy, Strategy};
 
@@ -57,6 +57,11 @@ impl<'w> World<'w> {
         let interval = self.policy.interval.as_millis().max(1);
         let cycles = i128::from(self.now.as_millisecond()) / interval;
         usize::try_from(cycles).unwrap_or_default()
+    }
+
+    /// Returns true if a pod was asked to leave. A watch that lags still shows it as Ready.
+    pub fn is_under_way(&self, pod: &Pod) -> bool {
+        self.ledger.is_under_way(&pod.uid, &self.policy.cooldown, self.now)
     }
 
     /// Creates a world without anything from earlier cycles.

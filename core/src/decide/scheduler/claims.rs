@@ -6,7 +6,9 @@
 //! (`checkBoundClaims`). The kubelet mounts no volume that belongs to another claim (`getPVSpec` in
 //! kubernetes/pkg/kubelet/volumemanager/populator). The other states of a volume say that it is
 //! about to go: the external attacher attaches no volume with a deletionTimestamp, and the phases
-//! `Released` and `Failed` mean that the claim of the volume was deleted.
+//! `Released` and `Failed` mean that the claim of the volume was deleted. Longhorn attaches a
+//! volume with strict locality to no other node, which its older versions do not say by a node
+//! affinity.
 
 use crate::model::plan::ClaimFlaw;
 use crate::model::snapshot::facts::{
@@ -51,7 +53,8 @@ pub(super) fn hold(snapshot: &Snapshot, pod: &Pod, name: &str) -> Hold {
             ClaimFlaw::VolumeOfOther(_)
             | ClaimFlaw::VolumeDeleting(_)
             | ClaimFlaw::VolumeFailed(_)
-            | ClaimFlaw::VolumeReleased(_),
+            | ClaimFlaw::VolumeReleased(_)
+            | ClaimFlaw::VolumeStrictlyLocal(_),
         ) => Hold::Free,
     }
 }
@@ -97,8 +100,11 @@ fn of_volume(
     if volume.owner.as_deref().is_some_and(of_other) {
         return Some(ClaimFlaw::VolumeOfOther(name.to_owned()));
     }
+    let strictly_local = volume.strictly_local && volume.nodes.is_none();
     match volume.state {
-        VolumeState::Usable => None,
+        VolumeState::Usable => {
+            strictly_local.then(|| ClaimFlaw::VolumeStrictlyLocal(name.to_owned()))
+        }
         VolumeState::Deleting => Some(ClaimFlaw::VolumeDeleting(name.to_owned())),
         VolumeState::Failed => Some(ClaimFlaw::VolumeFailed(name.to_owned())),
         VolumeState::Released => Some(ClaimFlaw::VolumeReleased(name.to_owned())),

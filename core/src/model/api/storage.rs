@@ -1,5 +1,7 @@
 //! Storage: k8s.io/api/core/v1 and k8s.io/api/storage/v1.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::affinity::ApiNodeSelector;
@@ -66,6 +68,7 @@ messages! {
     struct ApiCsiVolume {
         driver: String = 1 (string),
         volume_handle: String = 2 (string),
+        volume_attributes: BTreeMap<String, String> = 5 (btree_map = "string, string"),
     }
 
     struct ApiVolumeNodeAffinity {

@@ -88,12 +88,14 @@ fn selects(selector: &Labels, labels: &Labels) -> bool {
     !selector.is_empty() && selector.iter().all(|(k, v)| labels.get(k) == Some(v))
 }
 
-/// The work of a pod among those of a custom resource: its roles and the images of its containers.
-fn role(pod: &Pod) -> (Vec<(&String, &String)>, Vec<&str>) {
+/// The work of a pod among those of a custom resource: the keys of its labels, its roles and the
+/// images of its containers. Couchbase has a label for each service that a pod offers.
+fn role(pod: &Pod) -> (Vec<(&String, Option<&String>)>, Vec<&str>) {
     let main = pod.containers.iter().filter(|container| container.role == Role::Main);
     let images = main.map(|container| container.image.as_str());
-    let roles = pod.labels.iter().filter(|(key, _)| role_end(key).is_some());
-    (roles.collect(), images.collect())
+    let labels = pod.labels.iter();
+    let labels = labels.map(|(key, value)| (key, role_end(key).map(|_| value)));
+    (labels.collect(), images.collect())
 }
 
 /// Returns the end of a label's key by which it tells pods of a custom resource apart; `None` if it

@@ -243,6 +243,11 @@ plugins: {balance: {enabled: [LowNodeUtilization, HighNodeUtilization]}}",
     assert!(warnings(&undone.unwrap()).contains("that HighNodeUtilization empties"));
     let open = evictor("{evictSystemCriticalPods: true, priorityThreshold: {value: 5}}").unwrap();
     assert!(warnings(&open).contains("descheduler would ignore it"));
+    let pattern = profile(
+        "pluginConfig: [{name: RemoveDuplicates, args: {namespaces: {exclude: ['kube-*']}}}]
+plugins: {balance: {enabled: [RemoveDuplicates]}}",
+    );
+    assert!(warnings(&pattern.unwrap()).contains("compared as a name, not as a pattern"));
 }
 
 /// The extension point, the name and refused arguments of a plugin.

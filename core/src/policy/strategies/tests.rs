@@ -215,3 +215,24 @@ fn a_balance_of_domains_without_node_fit_is_for_the_exact_mode() {
         @"strategies[0].removePodsViolatingTopologySpreadConstraint.topologyBalanceNodeFit: false has an effect only in the exact mode: otherwise a pod moves only if it fits such a node"
     );
 }
+
+#[test]
+fn a_kind_that_owns_no_pods_is_a_warning() {
+    let of_deployments = "the owner of a Deployment's pods is a ReplicaSet; name that";
+    for (strategy, warning) in [
+        ("removeDuplicates: {excludeOwnerKinds: [Deployment]}", of_deployments),
+        (
+            "podLifeTime: {maxPodLifeTimeSeconds: 60, ownerKinds: {exclude: [Deployment]}}",
+            of_deployments,
+        ),
+        (
+            "removeFailedPods: {excludeOwnerKinds: [CronJob]}",
+            "the owner of a CronJob's pods is a Job; name that",
+        ),
+    ] {
+        let warnings = parse(&format!("- {strategy}")).unwrap().warnings;
+        assert!(warnings.len() == 1 && warnings[0].to_string().ends_with(warning), "{warnings:?}");
+    }
+    let both = parse("- removeDuplicates: {excludeOwnerKinds: [Deployment, ReplicaSet]}");
+    assert_eq!(both.unwrap().warnings, []);
+}

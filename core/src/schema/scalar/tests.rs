@@ -103,6 +103,16 @@ fn names_are_text_and_other_scalars_need_quotes() {
     "#);
 }
 
+/// A pattern would match nothing, so that `exclude` would protect nothing.
+#[test]
+fn a_name_is_no_pattern() {
+    assert_snapshot!(refusals(&["[prod, 'prod-*']", "['.+']", "[a|b]"], |s| s.names()), @r#"
+    f:1:8: [1]: found "prod-*", expected a whole name, not a pattern
+    f:1:2: [0]: found ".+", expected a whole name, not a pattern
+    f:1:2: [0]: found a|b, expected a whole name, not a pattern
+    "#);
+}
+
 #[test]
 fn names_are_included_or_excluded() {
     assert_eq!(

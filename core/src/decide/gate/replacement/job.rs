@@ -64,7 +64,7 @@ fn past_limit(pod: &Pod, job: &JobFacts, draft: &Draft<'_>) -> Option<JobFailure
     let snapshot = draft.world.snapshot;
     let count = || {
         let failed = snapshot.siblings(pod).filter(|(_, other)| has_failed(other, job));
-        let ending = snapshot.siblings(pod).filter(|(_, other)| ends(other, job));
+        let ending = snapshot.siblings(pod).filter(|(_, other)| ends(other, job, draft));
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         (number(failed.count()), number(ending.count()))
     };
@@ -74,7 +74,7 @@ fn past_limit(pod: &Pod, job: &JobFacts, draft: &Draft<'_>) -> Option<JobFailure
     };
     let controller = pod.controller();
     let moving = draft.count(|_, other| {
-        let counted = has_failed(other, job) || ends(other, job);
+        let counted = has_failed(other, job) || ends(other, job, draft);
         !counted && other.namespace == pod.namespace && other.controller() == controller
     });
     // The status of the Job follows its pods after a while.
@@ -88,9 +88,11 @@ fn has_failed(pod: &Pod, job: &JobFacts) -> bool {
     pod.phase == PodPhase::Failed || is_ending(pod) && !job.counts_late
 }
 
-/// Whether the Job controller will count a pod as failed because it is being deleted.
-fn ends(pod: &Pod, job: &JobFacts) -> bool {
-    is_ending(pod) && !has_failed(pod, job)
+/// Whether the Job controller will count a pod as failed because it is being deleted, or is about
+/// to be.
+fn ends(pod: &Pod, job: &JobFacts, draft: &Draft<'_>) -> bool {
+    let about_to = || !pod.finished() && draft.world.is_under_way(pod);
+    (is_ending(pod) || about_to()) && !has_failed(pod, job)
 }
 
 fn is_ending(pod: &Pod) -> bool {

@@ -170,6 +170,9 @@ pub enum ClaimFlaw {
     /// The volume has the phase `Released`.
     #[error("is bound to PersistentVolume {0}, which is released")]
     VolumeReleased(String),
+    /// The volume has `dataLocality: strict-local` and no node affinity.
+    #[error("is bound to PersistentVolume {0}, which no other node can attach")]
+    VolumeStrictlyLocal(String),
 }
 
 impl ClaimFlaw {
@@ -186,6 +189,9 @@ impl ClaimFlaw {
             }
             ClaimFlaw::NoClass(class) => format!("create or correct StorageClass {class}"),
             ClaimFlaw::NoDefaultClass => "make a StorageClass the default one".into(),
+            ClaimFlaw::VolumeStrictlyLocal(volume) => {
+                format!("change `dataLocality` of the Longhorn volume of PersistentVolume {volume}")
+            }
             ClaimFlaw::VolumeOfOther(volume) => {
                 format!("correct `claimRef` of PersistentVolume {volume}")
             }
@@ -215,6 +221,11 @@ pub enum NoReplacementCause {
         wanted: u32,
         /// The pods that it has.
         have: u32,
+    },
+    #[error("it waits for no pod, and has not created its pod {ordinal}")]
+    NotCreated {
+        /// The ordinal of the pod.
+        ordinal: u32,
     },
     #[error("it wants only the ordinals {first} to {last}")]
     Ordinal {
@@ -246,6 +257,9 @@ impl NoReplacementCause {
             NoReplacementCause::Failing | NoReplacementCause::OthersFail => {
                 "remove what refuses its pods, such as a quota or a webhook; the condition names it"
             }
+            NoReplacementCause::NotCreated { .. } => {
+                "remove what refuses its pods, such as a quota or a webhook; its events name it"
+            }
         }
     }
 }
@@ -272,7 +286,7 @@ impl JobFailureCause {
 /// Why a StatefulSet that creates pods in order waits for another pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderCause {
-    /// It is missing, terminating or not Ready.
+    /// It is terminating or not Ready.
     #[error("is not Ready")]
     NotReady,
     /// It has been Ready for less than the `minReadySeconds` of the StatefulSet.

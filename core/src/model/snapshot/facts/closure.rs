@@ -30,8 +30,8 @@ pub enum NodeClosure {
     PidPressure,
     /// Its condition NetworkUnavailable is true.
     NetworkUnavailable,
-    /// Pods of several workloads have waited long for a sandbox there. Only the pods tell, not the
-    /// facts of the node.
+    /// Pods of several workloads have waited long for a sandbox or an image there. Only the pods
+    /// tell, not the facts of the node.
     StartsNothing,
 }
 

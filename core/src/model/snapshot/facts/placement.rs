@@ -131,6 +131,8 @@ pub struct Volume {
     pub csi: Option<(String, String)>,
     /// Whether it is a directory of a node (`hostPath` or `local`).
     pub on_node: bool,
+    /// Whether it can be attached to one node only, which nothing but its node affinity names.
+    pub strictly_local: bool,
     /// Whether it is a network file system, which any number of nodes may mount: nothing enforces
     /// its access modes.
     pub shared: bool,

@@ -85,6 +85,7 @@ pub(super) fn volume(volume: &ApiPersistentVolume) -> Result<(String, Volume), W
             csi: attached_by(&volume.spec.source),
             owner: owner(&volume.spec.claim_ref),
             on_node: volume.spec.source.host_path.is_some() || volume.spec.source.local.is_some(),
+            strictly_local: is_strictly_local(&volume.spec.source),
             shared: is_shared(&volume.spec.source),
             state: match volume.status.phase.as_str() {
                 _ if is_deleted(meta) => VolumeState::Deleting,
@@ -94,6 +95,13 @@ pub(super) fn volume(volume: &ApiPersistentVolume) -> Result<(String, Volume), W
             },
         },
     ))
+}
+
+/// Whether Longhorn attaches a volume only on the node of its one replica. It has given such
+/// volumes a node affinity since v1.5: <https://github.com/longhorn/longhorn/issues/5448>.
+fn is_strictly_local(source: &ApiPersistentVolumeSource) -> bool {
+    let locality = source.csi.as_ref().and_then(|csi| csi.volume_attributes.get("dataLocality"));
+    locality.is_some_and(|locality| locality == "strict-local")
 }
 
 /// Whether the plugin of a volume attaches nothing, so that the access mode keeps no node out:
