@@ -64,13 +64,8 @@ pub(super) struct MissedUsage {
 impl UsagePoller {
     /// Creates the sources of a policy. Sends no request.
     pub fn new(usage: &UsagePolicy, client: &Client) -> Self {
-        let polled = |source| PolledSource {
-            source,
-            read: None,
-            newest: None,
-            error: None,
-            remark: None,
-        };
+        let polled =
+            |source| PolledSource { source, read: None, newest: None, error: None, remark: None };
         UsagePoller {
             first: polled(Source::first(usage, client)),
             fallback: Source::fallback(usage, client).map(polled),
@@ -296,7 +291,6 @@ mod tests {
     use crate::cluster::usage_source::prometheus::tests::{
         NOW, healthy, node_addresses, router, usage,
     };
-    use crate::telemetry::metrics::ExpositionFormat;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -347,7 +341,7 @@ mod tests {
             ActiveSource::Fresh(SourceKind::MetricsApi),
         );
         assert_eq!(active, [second, first, first, first, second, second, ActiveSource::Stale]);
-        let text = metrics.text(ExpositionFormat::Classic);
+        let text = metrics.text();
         assert!(
             text.contains(
                 "evenkeel_source_errors_total{source=\"prometheus\",kind=\"broken\"} 4\n"
