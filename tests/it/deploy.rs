@@ -562,8 +562,3 @@ fn the_installed_policy_starts_in_dry_run_and_evicts_few_pods() {
         }
     }
 }
-
-#[test]
-fn the_example_policy_is_valid() {
-    assert!(!policy("policy.example.yaml").strategies.is_empty());
-}
