@@ -46,6 +46,8 @@ fn the_page_follows_a_run_from_hot_to_even() {
         // The first run is a dry run, so that hot nodes stay hot while the test looks at them.
         let mut process = launch.run(&["--dry-run", "--instance", EVIL]);
         let before = with_state(&mut process, &url, "would-move").await;
+        let fallback = "usage comes from fallback metricsApi while prometheus is stale";
+        assert_eq!(process.count(&[fallback]), 1);
         let headline = before["state"]["message"].as_str().unwrap();
         let text = launch.status_text().replace("\n    ", " ");
         assert!(text.contains(headline), "{headline} is not in {text}");
