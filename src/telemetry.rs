@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use jiff::SignedDuration;
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ use crate::cluster::lock;
 use crate::view::status::LoopHealth;
 
 use connections::Port;
-use metrics::{ExpositionFormat, Metrics};
+use metrics::{Metrics, TEXT_FORMAT};
 
 pub mod connections;
 pub mod metrics;
@@ -139,11 +139,7 @@ pub async fn serve(
     metrics: Metrics,
     stop: CancellationToken,
 ) -> std::io::Result<()> {
-    let scrape = async move |headers: HeaderMap| {
-        let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let format = ExpositionFormat::accepted(accept);
-        ([(CONTENT_TYPE, format.content_type())], metrics.text(format))
-    };
+    let scrape = async move || ([(CONTENT_TYPE, TEXT_FORMAT)], metrics.text());
     let router = Router::new()
         .route("/", get(async || INDEX))
         .route("/metrics", get(scrape))

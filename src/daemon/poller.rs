@@ -1,7 +1,5 @@
 //! Polls of usage: from the first source, or from the fallback while the first is stale.
 
-use std::collections::BTreeSet;
-
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use tracing::{info, warn};
@@ -44,8 +42,8 @@ struct PolledSource {
     newest: Option<Timestamp>,
     /// Error of the last read: its kind and its message.
     error: Option<(&'static str, String)>,
-    /// Remarks that have been logged.
-    remarks: BTreeSet<String>,
+    /// The remark that has been logged.
+    remark: Option<&'static str>,
 }
 
 /// Result of one poll.
@@ -66,13 +64,8 @@ pub(super) struct MissedUsage {
 impl UsagePoller {
     /// Creates the sources of a policy. Sends no request.
     pub fn new(usage: &UsagePolicy, client: &Client) -> Self {
-        let polled = |source| PolledSource {
-            source,
-            read: None,
-            newest: None,
-            error: None,
-            remarks: BTreeSet::new(),
-        };
+        let polled =
+            |source| PolledSource { source, read: None, newest: None, error: None, remark: None };
         UsagePoller {
             first: polled(Source::first(usage, client)),
             fallback: Source::fallback(usage, client).map(polled),
@@ -254,8 +247,12 @@ impl PolledSource {
                 // One wrong clock must not make a stale source fresh.
                 let newest = poll.readings.newest_node(now, stale_after);
                 metrics.source_read(self.name(), now, newest, poll.readings.skipped.count());
+                if let Some(remark) = poll.readings.remark
+                    && self.remark.replace(remark).is_none()
+                {
+                    warn!(source = self.name(), "{remark}");
+                }
                 // A store can return older samples than before, for example from another replica.
-                self.log_remarks(&poll.readings);
                 (self.read, self.newest) = (Some(now), newest.max(self.newest));
                 self.error = None;
                 Some(poll)
@@ -264,15 +261,6 @@ impl PolledSource {
                 metrics.source_failed(self.name(), error.kind());
                 self.error = Some((error.kind(), error.to_string()));
                 None
-            }
-        }
-    }
-
-    /// Logs each remark about the source once.
-    fn log_remarks(&mut self, readings: &Readings) {
-        for remark in &readings.remarks {
-            if self.remarks.insert(remark.clone()) {
-                warn!(source = self.name(), "{remark}");
             }
         }
     }
@@ -303,7 +291,6 @@ mod tests {
     use crate::cluster::usage_source::prometheus::tests::{
         NOW, healthy, node_addresses, router, usage,
     };
-    use crate::telemetry::metrics::ExpositionFormat;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -354,7 +341,7 @@ mod tests {
             ActiveSource::Fresh(SourceKind::MetricsApi),
         );
         assert_eq!(active, [second, first, first, first, second, second, ActiveSource::Stale]);
-        let text = metrics.text(ExpositionFormat::Classic);
+        let text = metrics.text();
         assert!(
             text.contains(
                 "evenkeel_source_errors_total{source=\"prometheus\",kind=\"broken\"} 4\n"

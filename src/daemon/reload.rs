@@ -201,7 +201,6 @@ mod tests {
     use crate::model::plan::STEERING_KEY;
     use crate::model::snapshot::import;
     use crate::model::snapshot::objects::ObjectKind;
-    use crate::telemetry::metrics::ExpositionFormat;
 
     const FIRST: &str =
         "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates]}";
@@ -247,7 +246,7 @@ mod tests {
         daemon.change_policy(&mut engine, parse(&prometheus).unwrap()).await;
         let failing = || failures.lasting().into_iter().map(|one| one.request).collect::<Vec<_>>();
         assert_eq!(failing(), ["ledger"]);
-        assert!(!daemon.metrics.text(ExpositionFormat::Classic).contains("source_in_use{"));
+        assert!(!daemon.metrics.text().contains("source_in_use{"));
         let dry = prometheus.replace("kind", "dryRun: true, kind");
         daemon.change_policy(&mut engine, parse(&dry).unwrap()).await;
         assert!(failing().is_empty(), "{:?}", failing());

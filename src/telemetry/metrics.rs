@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
-use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use prometheus_client::encoding::text::encode_registry;
 use tokio::time::Instant;
 
 use crate::cluster::failures::Failures;
@@ -30,7 +30,7 @@ mod registration;
 mod rightsizing;
 mod text;
 
-pub use text::ExpositionFormat;
+pub use text::TEXT_FORMAT;
 
 /// All metrics. Clones share the values.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ impl Metrics {
     }
 
     /// Returns the text of a scrape.
-    pub fn text(&self, format: ExpositionFormat) -> String {
+    pub fn text(&self) -> String {
         let _guard = lock(&self.plan_at);
         let mut open = String::new();
         // Writing to a string cannot fail.
@@ -125,11 +125,7 @@ impl Metrics {
         if let Some(descheduler) = &self.descheduler {
             let _ = encode_registry(&mut open, &descheduler.registry);
         }
-        let _ = encode_eof(&mut open);
-        match format {
-            ExpositionFormat::OpenMetrics => open,
-            ExpositionFormat::Classic => text::classic(&open),
-        }
+        text::classic(&open)
     }
 
     /// Creates the series of counters at zero. Prometheus' `increase` misses the first event of a

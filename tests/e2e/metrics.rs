@@ -92,18 +92,14 @@ fn prometheus_and_promtool_accept_every_metric() {
     });
 }
 
-/// Prometheus, which accepts OpenMetrics, knows the type of every metric after a scrape.
+/// Prometheus knows the type of every metric after a scrape.
 async fn scraped(prometheus: &Prometheus, process: &mut Process) {
     process
         .eventually("Prometheus to know the type of every metric", 60, async |process| {
             let counted = families(&process.metrics().await);
             let metadata = prometheus.get("/api/v1/metadata", &[]).await;
-            let known = |about: &MetricInfo| {
-                // OpenMetrics names a counter's family without `_total`.
-                let name = about.full_name();
-                metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"]
-                    == about.kind.label()
-            };
+            let known =
+                |about: &MetricInfo| metadata[about.full_name()][0]["type"] == about.kind.label();
             let metrics = Metrics::default();
             let counted =
                 metrics.catalogue().iter().filter(|about| counted.contains(&about.full_name()));

@@ -7,31 +7,13 @@ use http::{Method, StatusCode};
 use serde_json::json;
 
 use crate::e2e::support::{
-    Launch, Policy, Process, Prometheus, Stage, evictions,
-    prometheus::source,
-    requests,
-    rounds::{another_eviction, late_nodes_are_filled},
-    run, say, scene, that,
+    Launch, Policy, Process, Prometheus, Stage, evictions, prometheus::source,
+    rounds::another_eviction, run, say, scene, that,
 };
 
 /// One eviction per cycle, which leaves work for the time after a failure.
 const SLOWLY: Policy =
     Policy { limits: "{perCycle: 1, perWorkload: 100%}", stale_after: "15s", ..Policy::USUAL };
-
-#[test]
-fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
-    scene::with_rights(async |control_plane| {
-        let prometheus = Prometheus::start(control_plane, 10).await;
-        scene::late_nodes(control_plane).await;
-        let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
-        let policy = policy.by(&source(&prometheus.url()));
-        late_nodes_are_filled(control_plane, &Launch::written(control_plane, &policy).await).await;
-        assert!(
-            !requests(control_plane).iter().any(|r| r.group == "metrics.k8s.io"),
-            "metrics-server received a request"
-        );
-    });
-}
 
 #[test]
 fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
@@ -136,33 +118,6 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
                 their end"
         ));
         assert_eq!(process.probe("/readyz").await, Ok(200));
-    });
-}
-
-#[test]
-fn metrics_server_is_the_fallback_while_prometheus_fails() {
-    scene::with_rights(async |control_plane| {
-        let prometheus = Prometheus::start(control_plane, 4).await;
-        scene::more_lopsided(control_plane).await;
-        let meddler = prometheus.meddler(control_plane).await;
-        let policy = SLOWLY.by(&format!("{}fallback: metricsApi, ", source(&meddler.url())));
-        let policy = policy.replace("staleAfter: 15s", "staleAfter: 30s");
-        let failing = meddler.answer(StatusCode::BAD_GATEWAY, &[Method::GET], "/api/v1/");
-        let mut process = Launch::written(control_plane, &policy).await.run(&[]);
-        another_eviction(control_plane, &mut process, 180).await;
-        assert_eq!(
-            process.count(&["usage comes from fallback metricsApi while prometheus is stale"]),
-            1
-        );
-        drop(failing);
-        process
-            .eventually("Prometheus to be used again", 60, async |process| {
-                that(process.count(&["usage comes from prometheus again"]) > 0, "not used")
-            })
-            .await;
-        let text = process.metrics().await;
-        assert!(text.contains("evenkeel_source_in_use{source=\"prometheus\"} 1\n"), "{text}");
-        assert!(text.contains("evenkeel_source_in_use{source=\"metricsApi\"} 0\n"), "{text}");
     });
 }
 

@@ -1,5 +1,5 @@
 //! The ramp: a workload that its first eviction harms loses one pod, and a workload that stays well
-//! loses all eight that have to leave. Without a ramp, all eight go either way.
+//! loses all eight that have to leave.
 
 use serde_json::Value;
 
@@ -89,31 +89,6 @@ fn a_workload_that_its_first_eviction_harms_loses_no_second_pod() {
             })
             .await;
     });
-}
-
-/// Harms the first replacements, and waits until eight pods are evicted nevertheless.
-fn all_eight_go(more: &[&str]) {
-    scene::with(eight_too_many, async |control_plane| {
-        let launch = Launch::written(control_plane, &NO_LIMITS.by("")).await;
-        let mut process = launch.run(more);
-        harm_replacements(control_plane, &mut process).await;
-        process
-            .eventually("eight evictions", 240, async |_| {
-                let made = evictions(control_plane).len();
-                that(made == 8, format!("{made}"))
-            })
-            .await;
-    });
-}
-
-#[test]
-fn without_a_ramp_all_eight_go_although_the_first_was_harmed() {
-    all_eight_go(&[]);
-}
-
-#[test]
-fn as_descheduler_all_eight_go_although_the_first_was_harmed() {
-    all_eight_go(&["--exact"]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The replay of a run that Prometheus recorded: the same evictions and the same balance.
 
 use crate::e2e::support::{
-    Launch, Policy, Prometheus, even, eventually, evictions, in_words, prometheus::source, say,
-    scene, that, used,
+    Launch, Policy, Prometheus, Request, eventually, evictions, in_words, prometheus::source,
+    requests, rounds::late_nodes_are_filled, say, scene, that, used,
 };
 
 /// The standard deviation of percentages.
@@ -37,11 +37,9 @@ fn a_replay_of_a_recorded_run_gives_the_same_evictions_and_the_same_balance() {
         let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
         let policy = policy.by(&source(&prometheus.url()));
         let launch = Launch::written(control_plane, &policy).await;
-        let mut process = launch.run(&[]);
-        even(control_plane, &mut process, 420).await;
-        scene::usage_is_steady(control_plane).await;
-        process.cycles(4, 120).await;
-        process.kill_9();
+        late_nodes_are_filled(control_plane, &launch).await;
+        let of_metrics_server = |r: &Request| r.group == "metrics.k8s.io";
+        assert!(!requests(control_plane).iter().any(of_metrics_server));
         let made = evictions(control_plane).len();
         let file = control_plane.write("recording.json", "");
         launch.record("20m", "15s", &file);

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel::model::ledger::{Fault, Ledger};
+use evenkeel::telemetry::metrics::Metrics;
 use evenkeel::telemetry::metrics::catalogue::{LabelValues, MetricInfo};
-use evenkeel::telemetry::metrics::{ExpositionFormat, Metrics};
 use serde_json::Value;
 
 use crate::it::support::{Cluster, EVEN, noon, parse};
@@ -173,12 +173,9 @@ fn every_node_class_has_its_own_colour() {
 fn a_node_that_is_gone_has_no_series() {
     let metrics = Metrics::default();
     metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2").plan(EVEN), &parse(EVEN));
-    assert!(metrics.text(ExpositionFormat::Classic).contains("node=\"n2\""));
+    assert!(metrics.text().contains("node=\"n2\""));
     metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n3").plan(EVEN), &parse(EVEN));
-    assert!(
-        !metrics.text(ExpositionFormat::Classic).contains("node=\"n2\"")
-            && metrics.text(ExpositionFormat::Classic).contains("node=\"n3\"")
-    );
+    assert!(!metrics.text().contains("node=\"n2\"") && metrics.text().contains("node=\"n3\""));
 }
 
 /// Only the leader exposes values of a plan.
@@ -194,7 +191,7 @@ fn a_standby_exposes_no_plan_and_no_ledger() {
     engine.intend(&snapshot, &plan.moves, noon());
     let metrics = Metrics::default();
     metrics.leader(false);
-    let silent = metrics.text(ExpositionFormat::Classic);
+    let silent = metrics.text();
     metrics.leader(true);
     metrics.plan(&plan, &policy);
     let mut ledger = engine.ledger().clone();
@@ -211,59 +208,22 @@ fn a_standby_exposes_no_plan_and_no_ledger() {
         "ledger_rejected_pods 1",
     ] {
         assert!(
-            metrics.text(ExpositionFormat::Classic).contains(told),
+            metrics.text().contains(told),
             "the plan says nothing of {told}: {}",
-            metrics.text(ExpositionFormat::Classic)
+            metrics.text()
         );
     }
     metrics.leader(false);
-    assert_eq!(metrics.text(ExpositionFormat::Classic), silent);
+    assert_eq!(metrics.text(), silent);
 }
 
+/// Each panel belongs to the row before it.
 #[test]
-fn rows_have_a_fixed_order() {
+fn panels_are_in_reading_order() {
     let dashboard = dashboard();
     let panels = dashboard["panels"].as_array().unwrap();
-    let rows: Vec<&str> = panels
-        .iter()
-        .filter(|p| p["type"] == "row")
-        .map(|p| p["title"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        rows,
-        [
-            "Is the cluster even?",
-            "Which nodes are hot or cold?",
-            "What was moved, and did it help?",
-            "Which pods stay, and why?",
-            "Would better requests help?",
-            "Is evenkeel itself healthy?",
-        ]
-    );
-    // Panels are in reading order, so that each belongs to the row before it.
     let places: Vec<(u64, u64)> = panels.iter().map(|p| (at(p, "y"), at(p, "x"))).collect();
     assert!(places.is_sorted(), "{places:?}");
-}
-
-/// The panels above the first row.
-#[test]
-fn the_first_line_has_one_value_for_each_question() {
-    let dashboard = dashboard();
-    let panels = dashboard["panels"].as_array().unwrap().iter().take_while(|p| p["type"] != "row");
-    let figures: Vec<&str> = panels.map(|p| p["title"].as_str().unwrap()).collect();
-    assert_eq!(
-        figures,
-        [
-            "Hot nodes",
-            "Nodes left alone",
-            "Spread",
-            "Evicted",
-            "Helped",
-            "Leaders",
-            "Failures",
-            "Usage age"
-        ]
-    );
 }
 
 /// By default Grafana keeps showing the last value, so that a program that has died would look

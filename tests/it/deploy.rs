@@ -240,26 +240,6 @@ fn the_image_is_of_this_version_and_of_the_same_user() {
 
 // ---- permissions ----
 
-/// Returns each resource of each role, as `ClusterRole pods.metrics.k8s.io: list`.
-fn grants() -> BTreeSet<String> {
-    let mut grants = BTreeSet::new();
-    for (kind, rule) in rules() {
-        for group in strings(&rule["apiGroups"]) {
-            for resource in strings(&rule["resources"]) {
-                let dot = if group.is_empty() { "" } else { "." };
-                let mut verbs = strings(&rule["verbs"]);
-                if let Some(names) = rule.get("resourceNames") {
-                    verbs.push("only");
-                    verbs.extend(strings(names));
-                }
-                let grant = format!("{kind} {resource}{dot}{group}: {}", verbs.join(" "));
-                assert!(grants.insert(grant), "{resource} is granted twice");
-            }
-        }
-    }
-    grants
-}
-
 fn rules() -> Vec<(String, Value)> {
     let mut rules = Vec::new();
     for role in documents(RBAC) {
@@ -268,35 +248,6 @@ fn rules() -> Vec<(String, Value)> {
         rules.extend(own.into_iter().map(|rule| (kind.to_owned(), rule)));
     }
     rules
-}
-
-#[test]
-fn the_roles_grant_what_the_program_does() {
-    let grants = grants();
-    let expected = [
-        "ClusterRole csinodes.storage.k8s.io: list watch",
-        "ClusterRole events.events.k8s.io: create",
-        "ClusterRole jobs.batch: list watch",
-        "ClusterRole namespaces: list watch",
-        "ClusterRole nodes.metrics.k8s.io: list",
-        "ClusterRole nodes: list watch",
-        "ClusterRole persistentvolumeclaims: list watch",
-        "ClusterRole persistentvolumes: list watch",
-        "ClusterRole poddisruptionbudgets.policy: list watch",
-        "ClusterRole pods.metrics.k8s.io: list",
-        "ClusterRole pods/eviction: create",
-        "ClusterRole pods: list watch",
-        "ClusterRole priorityclasses.scheduling.k8s.io: list watch",
-        "ClusterRole replicasets.apps: list watch",
-        "ClusterRole replicationcontrollers: list watch",
-        "ClusterRole services: list watch",
-        "ClusterRole statefulsets.apps: list watch",
-        "ClusterRole storageclasses.storage.k8s.io: list watch",
-        "ClusterRole volumeattachments.storage.k8s.io: list watch",
-        "Role configmaps: get update only evenkeel-ledger evenkeel-proposal",
-        "Role leases.coordination.k8s.io: get update only evenkeel",
-    ];
-    assert_eq!(grants.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -335,7 +286,7 @@ fn only_the_port_of_the_probes_is_open() {
     assert!(strings(&base["resources"]).contains(&"networkpolicy.yaml"));
 }
 
-/// These rules also hold for permissions that are added to the list above later.
+/// Whether the program uses every right of its roles is a test of tests/e2e/rights.rs.
 #[test]
 fn the_roles_never_grant_more_than_reading_evicting_events_and_own_objects() {
     for (kind, rule) in rules() {
@@ -610,9 +561,4 @@ fn the_installed_policy_starts_in_dry_run_and_evicts_few_pods() {
             }
         }
     }
-}
-
-#[test]
-fn the_example_policy_is_valid() {
-    assert!(!policy("policy.example.yaml").strategies.is_empty());
 }

@@ -19,7 +19,7 @@ use evenkeel::policy::{GuardScope, Policy};
 use evenkeel::telemetry::metrics::catalogue::{
     DESCHEDULER, LabelValues, MetricInfo, MetricKind, MetricLabel,
 };
-use evenkeel::telemetry::metrics::{ExpositionFormat, Metrics, Phase};
+use evenkeel::telemetry::metrics::{Metrics, Phase};
 use evenkeel::values::NodeMinutes;
 use evenkeel::values::query_value::QueryValue;
 use jiff::SignedDuration;
@@ -199,7 +199,7 @@ fn all() -> impl Iterator<Item = &'static MetricInfo> {
 
 #[tokio::test]
 async fn each_metric_is_exposed_as_in_the_catalogue() {
-    let text = full_metrics().await.text(ExpositionFormat::Classic);
+    let text = full_metrics().await.text();
     let exposed = families(&text);
     let listed: BTreeSet<String> = all().map(MetricInfo::full_name).collect();
     assert_eq!(exposed.keys().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), listed);
@@ -223,20 +223,6 @@ async fn each_metric_is_exposed_as_in_the_catalogue() {
     }
 }
 
-#[tokio::test]
-async fn both_formats_have_the_same_samples() {
-    let metrics = full_metrics().await;
-    let samples = |format: ExpositionFormat| {
-        let text = metrics.text(format);
-        text.lines()
-            .filter(|l| !l.starts_with('#'))
-            .map(str::to_owned)
-            .collect::<BTreeSet<String>>()
-    };
-    assert_eq!(samples(ExpositionFormat::Classic), samples(ExpositionFormat::OpenMetrics));
-    assert!(metrics.text(ExpositionFormat::OpenMetrics).ends_with("# EOF\n"));
-}
-
 /// Labels must not contain values without a bound: pods, workloads and error messages. Only a
 /// metric under descheduler's name, exposed on request, has namespaces.
 #[tokio::test]
@@ -258,7 +244,7 @@ async fn no_label_contains_a_pod_name_or_an_error_message() {
         for ending in [Ending::Helped, Ending::SameNode] {
             metrics.settled(&settled(ending, Some(Landed::Elsewhere)));
         }
-        metrics.text(ExpositionFormat::Classic)
+        metrics.text()
     };
     let (few, many) = (text(30), text(60));
     assert!(!many.contains("secret"), "{many}");
@@ -269,7 +255,7 @@ async fn no_label_contains_a_pod_name_or_an_error_message() {
 fn counters_exist_from_the_start() {
     let metrics = Metrics::default();
     metrics.expect(&parse(POLICY));
-    let text = metrics.text(ExpositionFormat::Classic);
+    let text = metrics.text();
     for series in [
         r#"evenkeel_evictions_total{strategy="LowNodeUtilization",outcome="evicted"} 0"#,
         r#"evenkeel_settled_moves_total{ending="same-node"} 0"#,
@@ -295,7 +281,7 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%},
     let cluster =
         Cluster::parse("node n1 gpu=4\n  web cpu=1 gpu=1 uses=6\nnode n2 gpu=4 no-metrics");
     metrics.plan(&cluster.plan(policy), &parse(policy));
-    let text = metrics.text(ExpositionFormat::Classic);
+    let text = metrics.text();
     let lines: Vec<&str> =
         text.lines().filter_map(|l| l.strip_prefix("evenkeel_node_ratio")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -324,13 +310,13 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%},
 fn halted_plans_and_idle_strategies_are_exposed() {
     let metrics = Metrics::default();
     metrics.plan(&Cluster::parse("node n1\n  web cpu=1 uses=1\nnode n2").plan(EVEN), &parse(EVEN));
-    let text = metrics.text(ExpositionFormat::Classic);
+    let text = metrics.text();
     assert!(text.contains("\nevenkeel_halted 0\n"));
     let labels = r#"{strategy="LowNodeUtilization",pool="default",code="all-cold"}"#;
     let idle = &format!("evenkeel_idle_strategies{labels} 1");
     assert!(text.contains(idle), "{text}");
     metrics.plan(&Cluster::parse("node n1\n  web cpu=1 uses=1").plan(EVEN), &parse(EVEN));
-    let text = metrics.text(ExpositionFormat::Classic);
+    let text = metrics.text();
     assert!(
         text.contains("\nevenkeel_halted 1\n") && !text.contains("evenkeel_idle_strategies{"),
         "{text}"
@@ -370,13 +356,11 @@ fn landings_are_compared_with_the_forecast() {
 fn document() -> String {
     let mut doc = String::from(
         "# Metrics\n\n\
-        `/metrics` exposes these metrics in the Prometheus text format, and in OpenMetrics to \
-        clients that accept it. A test keeps\n\
-        this page equal to the catalogue in the program. Ratios are shares of allocatable from 0 \
-        to 1; times are in seconds. No\n\
-        label contains a pod name or an error message. The number of series depends only on nodes, \
-        pools, resources, guards\n\
-        and `rightsizing.top`; under descheduler's names also on namespaces.\n",
+        `/metrics` exposes these metrics in the Prometheus text format. A test keeps this page \
+        equal to the catalogue in the\nprogram. Ratios are shares of allocatable from 0 to 1; \
+        times are in seconds. No label contains a pod name or an error\nmessage. The number of \
+        series depends only on nodes, pools, resources, guards and `rightsizing.top`; under\n\
+        descheduler's names also on namespaces.\n",
     );
     doc += "\n| metric | type | labels | meaning |\n|---|---|---|---|\n";
     doc += &rows(&catalogue());
@@ -458,9 +442,7 @@ fn names_follow_the_conventions() {
 
 #[tokio::test]
 async fn the_error_of_the_forecast_goes_with_the_lead_and_when_nothing_is_learned() {
-    let shows = |metrics: &Metrics| {
-        metrics.text(ExpositionFormat::Classic).contains("evenkeel_expectation_error_ratio{")
-    };
+    let shows = |metrics: &Metrics| metrics.text().contains("evenkeel_expectation_error_ratio{");
     let metrics = full_metrics().await;
     assert!(shows(&metrics));
     metrics.hindsight(&Hindsight::default());
@@ -477,7 +459,7 @@ async fn no_scrape_is_without_the_state_of_a_guard() {
     std::thread::scope(|scope| {
         let polls = scope.spawn(|| (0..20_000).for_each(|_| metrics.guards(&[guard_report()])));
         while !polls.is_finished() {
-            let text = metrics.text(ExpositionFormat::Classic);
+            let text = metrics.text();
             for family in
                 ["evenkeel_guard_value{", "evenkeel_guard_stops{", "evenkeel_guard_missing{"]
             {

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 use evenkeel::model::guard::{GuardCause, GuardStop, GuardTarget};
 use evenkeel::model::ledger::{Decline, Ending, Rest, RestCause};
@@ -25,6 +27,7 @@ use evenkeel::view::status::headline::{Headline, no_evictions};
 use jiff::SignedDuration;
 
 use crate::it::support::{check_generated, noon};
+use crate::shared::boards::read;
 
 fn pause(scope: PauseScope) -> Pause {
     Pause {
@@ -216,59 +219,6 @@ pub(crate) fn refusals() -> Vec<Refusal> {
     ]
 }
 
-/// Fails to compile for a new refusal: add it above and here.
-#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
-fn is_listed(refusal: &Refusal) {
-    match refusal {
-        Refusal::Protected(Protected::Mirror | Protected::Static | Protected::DaemonSet) => {}
-        Refusal::Protected(Protected::SystemCritical | Protected::Priority { .. }) => {}
-        Refusal::Protected(Protected::UnknownPriorityClass(_) | Protected::UnknownPriority(_)) => {}
-        Refusal::Protected(Protected::PersistentVolume(_) | Protected::ResourceClaims) => {}
-        Refusal::Protected(Protected::NoBudget | Protected::EvictFalse) => {}
-        Refusal::Protected(Protected::PreferNoEviction | Protected::Gang(_)) => {}
-        Refusal::Protected(Protected::DoNotDisrupt | Protected::NotSafeToEvict(_)) => {}
-        Refusal::Protected(Protected::Namespace(_) | Protected::PodSelector) => {}
-        Refusal::Replacement(Replacement::Bare | Replacement::UnknownOwner(_)) => {}
-        Refusal::Replacement(Replacement::NoReplacement { .. }) => {}
-        Refusal::Replacement(
-            Replacement::RunsToCompletion(_) | Replacement::NamespaceDeleted(_),
-        ) => {}
-        Refusal::Replacement(Replacement::JobWouldFail { .. } | Replacement::NamesNode { .. }) => {}
-        Refusal::Replacement(Replacement::WaitsInOrder { .. } | Replacement::Gated(_)) => {}
-        Refusal::Replacement(Replacement::OtherRevision { .. }) => {}
-        Refusal::Replacement(Replacement::DoesNotStart { .. }) => {}
-        Refusal::Replacement(Replacement::MissingPriorityClass(_) | Replacement::LocalStorage) => {}
-        Refusal::Replacement(Replacement::NewVolume(_) | Replacement::Claim { .. }) => {}
-        Refusal::Replacement(Replacement::SharedVolume { .. } | Replacement::Unknown(_)) => {}
-        Refusal::Replacement(Replacement::NoRoom(_) | Replacement::WouldPreempt { .. }) => {}
-        Refusal::Disruption(Disruption::TooFewReplicas { .. } | Disruption::LastReady { .. }) => {}
-        Refusal::Disruption(Disruption::Budget { .. } | Disruption::SeveralBudgets(_)) => {}
-        Refusal::Disruption(Disruption::StaleBudget(_) | Disruption::UnreadableBudget(_)) => {}
-        Refusal::Stop(Stop::Unreadable(_) | Stop::Unmeasured(_) | Stop::Paused(_)) => {}
-        Refusal::Stop(Stop::Guarded(_) | Stop::WorkloadRejected | Stop::LedgerFull(_)) => {}
-        Refusal::Stop(Stop::NotWorthIt { .. } | Stop::NotApproved | Stop::Unremovable(_)) => {}
-        Refusal::Stop(Stop::NotAlone(_)) => {}
-        Refusal::Temporary(Temporary::Terminating | Temporary::UnderWay) => {}
-        Refusal::Temporary(Temporary::DoNotDisrupt(_) | Temporary::Young { .. }) => {}
-        Refusal::Temporary(Temporary::OutsideWindow(_) | Temporary::NeedsApproval { .. }) => {}
-        Refusal::Temporary(Temporary::CycleLimit(_) | Temporary::NodeLimit(_)) => {}
-        Refusal::Temporary(Temporary::NamespaceLimit(_) | Temporary::RateLimit(_)) => {}
-        Refusal::Temporary(Temporary::WorkloadLimit { .. } | Temporary::Trial { .. }) => {}
-        Refusal::Landing(BadLanding::WouldReturn { .. } | BadLanding::WouldBeHot { .. }) => {}
-        Refusal::Landing(BadLanding::WouldBeUnknown(_) | BadLanding::WouldNotHelp { .. }) => {}
-        Refusal::Landing(BadLanding::WouldTrade(..) | BadLanding::WouldBeClosed(..)) => {}
-        Refusal::Landing(BadLanding::WouldBeRefused(..) | BadLanding::WouldBeExcluded(_)) => {}
-        Refusal::Landing(BadLanding::LandsElsewhere(_) | BadLanding::WouldBeRemoved(..)) => {}
-        Refusal::Landing(BadLanding::WouldLackDriver(..) | BadLanding::WouldBeUnreadable(..)) => {}
-        Refusal::Landing(BadLanding::WouldDisplace { .. }) => {}
-        Refusal::Landing(BadLanding::CouldBeDisplaced { .. }) => {}
-        Refusal::Rest(rest) => match rest.cause {
-            RestCause::Replacement | RestCause::Ineffective(_) | RestCause::GotWorse(_) => {}
-            RestCause::Rejected(_) | RestCause::NoRight => {}
-        },
-    }
-}
-
 fn classes() -> Vec<Class> {
     let (resource, ratio, target) =
         ("cpu".to_owned(), Ratio::percent(83.0).unwrap(), Ratio::percent(60.0).unwrap());
@@ -430,29 +380,6 @@ fn untried() -> Vec<Untried> {
     ]
 }
 
-fn is_listed_untried(why: &Untried) {
-    match why {
-        Untried::Failed
-        | Untried::FailingEverywhere(_)
-        | Untried::WorkloadRejected(_)
-        | Untried::Forbidden(_)
-        | Untried::NotLeading
-        | Untried::Stopping
-        | Untried::Expired(_)
-        | Untried::Throttled
-        | Untried::Blind(_)
-        | Untried::PausesUnknown(_)
-        | Untried::WrongClock(_)
-        | Untried::Unsafe(_)
-        | Untried::OutsideWindow
-        | Untried::Paused(_)
-        | Untried::Guarded(_)
-        | Untried::PodChanged
-        | Untried::DestinationChanged(_)
-        | Untried::Refused(_) => {}
-    }
-}
-
 fn steer_reasons() -> Vec<SteerReason> {
     let ratio = |percent| Ratio::percent(percent).unwrap();
     vec![
@@ -606,7 +533,6 @@ fn document() -> String {
     doc += "\n## Why a pod stays\n\n`kept[].code` of a plan, and the metric \
         `evenkeel_kept_pods`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for refusal in refusals() {
-        is_listed(&refusal);
         let _ = writeln!(doc, "| `{}` | {refusal} | {} |", refusal.code(), refusal.remedy());
     }
     doc += "\n## Why a strategy does not select a pod\n\n`verdicts[].code` of `evenkeel explain pod \
@@ -638,7 +564,6 @@ fn document() -> String {
     doc += "\n## Why a planned eviction is not tried\n\nThe next cycle decides again.\n\n| \
             message | the rest of the plan |\n|---|---|\n";
     for why in untried() {
-        is_listed_untried(&why);
         let rest = if why.ends_the_plan() { "waits" } else { "goes on" };
         let _ = writeln!(doc, "| {why} | {rest} |");
     }
@@ -712,6 +637,38 @@ fn every_code_has_an_example() {
     assert_eq!(codes(&steer_reasons(), SteerReason::code), SteerReason::CODES);
     assert_eq!(codes(&steer_outcomes(), SteerOutcome::code), SteerOutcome::CODES);
     assert_eq!(codes(&states(), Headline::code), Headline::CODES);
+}
+
+/// The codes in the table of each group of refusals: the texts that begin a pair.
+fn refusal_codes() -> Vec<String> {
+    let mut codes = Vec::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("core/src/model/plan/refusal");
+    for entry in fs::read_dir(folder).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let (_, table) = text.split_once("fn code_and_remedy").unwrap_or_default();
+        let table = table.split("\n    }\n").next().unwrap();
+        let texts = table.split('(').filter_map(|pair| pair.trim_start().strip_prefix('"'));
+        let texts = texts.map(|text| text.split('"').next().unwrap());
+        codes.extend(texts.filter(|text| !text.contains([' ', '`'])).map(str::to_owned));
+    }
+    codes
+}
+
+#[test]
+fn every_refusal_has_an_example() {
+    let refusals = refusals();
+    let mut missing = refusal_codes();
+    assert!(missing.len() >= refusals.len(), "{missing:?}");
+    missing.retain(|code| refusals.iter().all(|refusal| refusal.code() != code));
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn every_reason_not_to_try_an_eviction_has_an_example() {
+    let source = read("core/src/model/plan/outcome.rs");
+    let (_, variants) = source.split_once("pub enum Untried {").unwrap();
+    let variants = variants.split("\n}\n").next().unwrap();
+    assert_eq!(variants.matches("#[error(").count(), untried().len());
 }
 
 #[test]

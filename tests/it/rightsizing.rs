@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{Plan, Rightsizing};
-use evenkeel::telemetry::metrics::{ExpositionFormat, Metrics};
+use evenkeel::telemetry::metrics::Metrics;
 use evenkeel::values::{Amount, quantity};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -242,7 +242,7 @@ fn json_has_amounts_in_the_format_of_a_manifest() {
 fn metrics_count_all_workloads_and_name_the_worst() {
     let metrics = Metrics::default();
     let of_rightsizing = || {
-        let text = metrics.text(ExpositionFormat::Classic);
+        let text = metrics.text();
         text.lines()
             .filter(|l| l.starts_with("evenkeel_rightsizing"))
             .map(str::to_owned)

@@ -1,6 +1,6 @@
 //! Usage of nodes and pods: raw readings, and smoothed usage aligned with one snapshot.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -108,8 +108,8 @@ pub struct Readings {
     pub unreadable_nodes: BTreeMap<String, Arc<str>>,
     /// Why the sample of a pod cannot be read, by namespace and name.
     pub unreadable_pods: BTreeMap<(String, String), Arc<str>>,
-    /// Remarks about the source that operators should see once.
-    pub remarks: BTreeSet<String>,
+    /// A remark about the source that operators should see once.
+    pub remark: Option<&'static str>,
     /// Samples that could not be read.
     pub skipped: SkippedSamples,
 }

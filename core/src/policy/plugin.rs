@@ -22,10 +22,10 @@ crate::names! {
 }
 
 impl Plugin {
-    /// The name in policies of descheduler, in plans, events and logs. The order is that of the
-    /// rules.
-    pub(super) const fn name(self) -> &'static str {
-        Rule::CODES[self as usize]
+    /// The name in policies of descheduler, in plans, events and logs: the word with a capital.
+    pub(super) fn name(self) -> &'static str {
+        let word = self.word();
+        Rule::CODES.into_iter().find(|name| name.eq_ignore_ascii_case(word)).unwrap_or(word)
     }
 
     /// Whether it compares nodes, instead of judging pods one by one.

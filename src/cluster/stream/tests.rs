@@ -15,7 +15,9 @@ use crate::cluster::client::tests::serve;
 const LIST: &[u8] = include_bytes!("../../../tests/encodings/list.pb");
 const LIST_JSON: &[u8] = include_bytes!("../../../tests/encodings/list.json");
 const WATCH: &[u8] = include_bytes!("../../../tests/encodings/watch.pb");
+const WATCH_JSON: &[u8] = include_bytes!("../../../tests/encodings/watch.json");
 const REFUSAL: &[u8] = include_bytes!("../../../tests/encodings/refusal.pb");
+const REFUSAL_JSON: &[u8] = include_bytes!("../../../tests/encodings/refusal.json");
 const JSON: &str = "application/json";
 
 /// A client of a server that sends these bytes in small pieces.
@@ -77,22 +79,25 @@ async fn a_recorded_list_is_the_same_in_protobuf_and_json_however_it_is_cut() {
 }
 
 #[tokio::test]
-async fn recorded_events_have_kinds_and_versions_however_they_are_cut() {
+async fn recorded_events_are_the_same_in_protobuf_and_json_however_they_are_cut() {
     for piece in [1, 3, 1 << 16] {
         let events = watched(PROTOBUF, WATCH, piece).await.unwrap();
         let kinds: Vec<&str> = events.iter().map(|(kind, _)| kind.as_str()).collect();
         assert_eq!(kinds[..2], ["MODIFIED", "MODIFIED"]);
         assert!(events.iter().all(|(_, version)| version.is_some()));
+        assert_eq!(watched(JSON, WATCH_JSON, piece).await.unwrap(), events);
     }
 }
 
 #[tokio::test]
-async fn a_refusal_in_protobuf_has_its_message_and_pause() {
-    let client = sending(404, PROTOBUF, REFUSAL.to_vec(), 64).await;
-    let error = get(&client, "/", Format::Protobuf).await.err().unwrap();
-    assert_eq!((error.code, error.why.as_str()), (Some(404), "pods \"absent\" not found"));
-    assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
-    assert!(error.pause(1) >= Duration::from_secs(7) && !error.is_temporary());
+async fn a_refusal_has_its_message_and_pause() {
+    for (content, bytes) in [(PROTOBUF, REFUSAL), (JSON, REFUSAL_JSON)] {
+        let client = sending(404, content, bytes.to_vec(), 64).await;
+        let error = get(&client, "/", Format::Protobuf).await.err().unwrap();
+        assert_eq!((error.code, error.why.as_str()), (Some(404), "pods \"absent\" not found"));
+        assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
+        assert!(error.pause(1) >= Duration::from_secs(7) && !error.is_temporary());
+    }
 }
 
 #[test]
@@ -175,7 +180,7 @@ proptest! {
         which in 0..4usize,
     ) {
         let (content, original) =
-            [(PROTOBUF, LIST), (JSON, LIST_JSON), (PROTOBUF, WATCH), (JSON, LIST_JSON)][which];
+            [(PROTOBUF, LIST), (JSON, LIST_JSON), (PROTOBUF, WATCH), (JSON, WATCH_JSON)][which];
         let mut changed = original.to_vec();
         let start = at.index(changed.len());
         let end = changed.len().min(start + bytes.len());

@@ -23,7 +23,6 @@ use crate::model::ledger::{Ledger, State};
 use crate::model::plan::Untried;
 use crate::model::snapshot::objects::Object;
 use crate::policy::Policy;
-use crate::telemetry::metrics::ExpositionFormat;
 
 /// A ConfigMap with the text of a ledger, and how the API server treats requests.
 #[derive(Default)]
@@ -274,7 +273,7 @@ async fn a_denied_ledger_fails_until_it_can_be_written() {
 async fn the_metrics_of_a_plan_go_once_two_cycles_are_skipped() {
     let mut fixture = CycleFixture::new().await;
     let has_plan = |fixture: &CycleFixture| {
-        let text = fixture.daemon.metrics.text(ExpositionFormat::Classic);
+        let text = fixture.daemon.metrics.text();
         text.contains("evenkeel_planned_moves{")
     };
     fixture.cycle().await.unwrap();

@@ -22,7 +22,6 @@ use crate::model::plan::{
     Move, Outcome, STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue, Untried,
 };
 use crate::model::snapshot::objects::Object;
-use crate::telemetry::metrics::ExpositionFormat;
 
 const LEDGER: &str = "{\"entries\":[],\"resting\":{\"shop/Deployment/web\":\
     {\"attempt\":\"2026-11-21T12:00:00Z\",\"until\":\"2026-11-21T13:00:00Z\",\"useless\":\
@@ -95,10 +94,7 @@ impl LeadFixture {
     }
 
     fn exposes_leader(&self, leader: u8) -> bool {
-        self.daemon
-            .metrics
-            .text(ExpositionFormat::Classic)
-            .contains(&format!("evenkeel_leader {leader}\n"))
+        self.daemon.metrics.text().contains(&format!("evenkeel_leader {leader}\n"))
     }
 }
 

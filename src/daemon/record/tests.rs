@@ -24,7 +24,6 @@ use crate::model::record::{EVICTION, EvictionDetails, OUTCOME};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Object, ObjectKind};
-use crate::telemetry::metrics::ExpositionFormat;
 
 /// The fact that the pod with this uid was evicted.
 pub(super) fn fact(uid: &str) -> Fact {
@@ -439,7 +438,7 @@ async fn a_sink_that_fails_gets_the_same_line_after_growing_pauses() {
     assert_eq!(engine.ledger().facts().len(), 2, "until the next cycle");
     recorder.exchange(&mut engine, false);
     assert!(engine.ledger().facts().is_empty());
-    let metrics = daemon.metrics.text(ExpositionFormat::Classic);
+    let metrics = daemon.metrics.text();
     let sample = "evenkeel_record_lines_total{result=\"written\"} 2";
     assert!(metrics.contains(sample), "{metrics}");
 }
@@ -501,7 +500,7 @@ async fn a_line_that_the_server_rejects_does_not_hold_up_the_others() {
     recorder.exchange(&mut engine, true);
     recorder.flush(Duration::from_secs(30)).await;
     assert_eq!(uids(&received.lock().unwrap().join("\n")), ["u-1", "u-2"]);
-    let metrics = daemon.metrics.text(ExpositionFormat::Classic);
+    let metrics = daemon.metrics.text();
     for result in ["written", "rejected"] {
         let sample = format!("evenkeel_record_lines_total{{result=\"{result}\"}} 1");
         assert!(metrics.contains(&sample), "{metrics}");

@@ -1,59 +1,16 @@
-//! The exposed text in the two formats that scrapers accept.
+//! The exposed text, in the text format of Prometheus, which every scraper reads:
+//! <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 //!
 //! The library writes only OpenMetrics. There the family of a counter has no `_total`, but its
-//! samples have. Clients that do not accept OpenMetrics, such as promtool and curl, would read
-//! those samples as untyped. They get the classic format:
-//! <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+//! samples have. promtool and curl would read those samples as untyped.
 
 use std::fmt::Write as _;
 
-/// Exposition format of metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExpositionFormat {
-    /// Prometheus text format 0.0.4.
-    Classic,
-    /// OpenMetrics 1.0.
-    OpenMetrics,
-}
+/// Content type of the Prometheus text format.
+pub const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-impl ExpositionFormat {
-    /// Returns the format that an `Accept` header prefers. The default is the classic format.
-    pub fn accepted(accept: &str) -> Self {
-        let preference = |media: &str| {
-            accept.split(',').filter_map(|range| quality(range, media)).fold(0.0, f32::max)
-        };
-        let open = preference("application/openmetrics-text");
-        // OpenMetrics wins a tie, because Prometheus lists both with the same quality.
-        if open > 0.0 && open >= preference("text/plain") {
-            ExpositionFormat::OpenMetrics
-        } else {
-            ExpositionFormat::Classic
-        }
-    }
-
-    /// Returns the content type.
-    pub const fn content_type(self) -> &'static str {
-        match self {
-            ExpositionFormat::Classic => "text/plain; version=0.0.4; charset=utf-8",
-            ExpositionFormat::OpenMetrics => {
-                "application/openmetrics-text; version=1.0.0; charset=utf-8"
-            }
-        }
-    }
-}
-
-/// Returns the quality value of a media range for this media type; `None` if the range names
-/// another type.
-fn quality(range: &str, media: &str) -> Option<f32> {
-    let mut parts = range.split(';').map(str::trim);
-    if !parts.next()?.eq_ignore_ascii_case(media) {
-        return None;
-    }
-    Some(parts.find_map(|p| p.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0))
-}
-
-/// Converts OpenMetrics to the classic format: counter families get `_total`, and the end marker
-/// goes. Series of counters and gauges are sorted for readers.
+/// Converts OpenMetrics to the classic format: counter families get `_total`. Series of counters
+/// and gauges are sorted for readers.
 pub(super) fn classic(open: &str) -> String {
     let mut out = String::with_capacity(open.len());
     let mut family = FamilyText::default();
@@ -155,29 +112,5 @@ mod tests {
         p_took_seconds_bucket{le="10.0"} 1
         p_took_seconds_bucket{le="+Inf"} 1
         "##);
-    }
-
-    #[test]
-    fn open_metrics_is_used_only_if_it_is_accepted() {
-        for (accept, format) in [
-            ("", ExpositionFormat::Classic),
-            ("*/*", ExpositionFormat::Classic),
-            ("text/html,application/xhtml+xml,*/*;q=0.8", ExpositionFormat::Classic),
-            (
-                "application/openmetrics-text;version=1.0.0,application/openmetrics-text;\
-                    version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-                ExpositionFormat::OpenMetrics,
-            ),
-            (
-                "application/openmetrics-text; version=1.0.0; q=0.2, \
-                    text/plain;version=0.0.4;q=0.3",
-                ExpositionFormat::Classic,
-            ),
-            ("application/openmetrics-text;q=0", ExpositionFormat::Classic),
-            ("Application/OpenMetrics-Text", ExpositionFormat::OpenMetrics),
-            ("application/openmetrics-text;q=nonsense", ExpositionFormat::OpenMetrics),
-        ] {
-            assert_eq!(ExpositionFormat::accepted(accept), format, "{accept}");
-        }
     }
 }

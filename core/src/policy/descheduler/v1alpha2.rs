@@ -160,7 +160,7 @@ fn takes(plugin: KnownPlugin, name: &str) -> bool {
 }
 
 impl KnownPlugin {
-    const fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             KnownPlugin::Evictor => EVICTOR,
             KnownPlugin::Strategy(plugin) => plugin.name(),

@@ -223,7 +223,7 @@ impl<'r> ReadingsBuilder<'r> {
             for (subject, why) in std::mem::take(&mut self.flaws) {
                 add_unreadable(last, subject, &why);
             }
-            last.remarks.extend(self.renamed.then(|| RENAMED.to_owned()));
+            last.remark = self.renamed.then_some(RENAMED);
             last.skipped = self.all_skipped(nodes, pods);
         }
         all
