@@ -151,10 +151,10 @@ async fn a_kept_pod(control_plane: &ControlPlane, node: &str, nodes: u32) {
     });
     control_plane.apply(&budget.to_string());
     eventually("the budget to count its pods", 60, async || {
-        let it = control_plane
+        let budget = control_plane
             .get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/stuck")
             .await;
-        that(it["status"]["expectedPods"] == 2, it["status"].to_string())
+        that(budget["status"]["expectedPods"] == 2, budget["status"].to_string())
     })
     .await;
 }
@@ -292,9 +292,10 @@ impl Before {
             gone.iter().map(|g| &g.pod).collect::<Vec<_>>(),
             made.iter().map(|e| &e.name).collect::<Vec<_>>()
         );
-        for it in gone {
-            let foreseen = it.landed.as_ref().is_some_and(|to| it.may_land.contains(to));
-            assert!(foreseen, "it landed on a node that the forecast did not name: {it:?}");
+        for eviction in gone {
+            let foreseen =
+                eviction.landed.as_ref().is_some_and(|to| eviction.may_land.contains(to));
+            assert!(foreseen, "it landed on a node that the forecast did not name: {eviction:?}");
         }
         let waiting = control_plane.list("/api/v1/pods?fieldSelector=status.phase%3DPending").await;
         assert!(waiting.is_empty(), "{waiting:#?}");

@@ -179,7 +179,7 @@ async fn old_pods_are_replaced(control_plane: &ControlPlane) {
         let plan = launch.plan();
         let asked = ["moves", "kept"].iter().flat_map(|list| plan[list].as_array().unwrap());
         let old: BTreeSet<String> =
-            asked.map(|it| it["pod"].as_str().unwrap().to_owned()).collect();
+            asked.map(|one| one["pod"].as_str().unwrap().to_owned()).collect();
         that(old == originals, format!("only {old:?}"))
     })
     .await;
@@ -238,11 +238,11 @@ async fn names_of(control_plane: &ControlPlane, deployment: &str) -> BTreeSet<St
 
 fn container_status(restarts: u32) -> Value {
     let started = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
-    let it = json!({
+    let status = json!({
         "name": "main", "image": "main", "imageID": "", "ready": true, "restartCount": restarts,
         "state": started,
     });
-    json!({"containerStatuses": [it]})
+    json!({"containerStatuses": [status]})
 }
 
 /// Sets a pod's status, as a kubelet would.

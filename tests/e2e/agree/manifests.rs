@@ -67,33 +67,33 @@ pub fn setting(scenario: &Scenario) -> Vec<Value> {
 }
 
 /// A workload with its budget.
-pub fn workload(it: &ScenarioWorkload) -> Vec<Value> {
-    let mut labels = it.labels.clone();
-    labels.insert("app".to_owned(), it.name.clone());
-    let annotations = usage(it.load().at(Moment::default()));
+pub fn workload(workload: &ScenarioWorkload) -> Vec<Value> {
+    let mut labels = workload.labels.clone();
+    labels.insert("app".to_owned(), workload.name.clone());
+    let annotations = usage(workload.load().at(Moment::default()));
     let template =
-        json!({"metadata": {"labels": labels, "annotations": annotations}, "spec": pod(it)});
-    let metadata = json!({"name": it.name, "namespace": it.namespace});
-    let selector = json!({"matchLabels": {"app": it.name}});
-    let spec = match it.kind {
+        json!({"metadata": {"labels": labels, "annotations": annotations}, "spec": pod(workload)});
+    let metadata = json!({"name": workload.name, "namespace": workload.namespace});
+    let selector = json!({"matchLabels": {"app": workload.name}});
+    let spec = match workload.kind {
         WorkloadKind::Deployment => {
-            json!({"replicas": it.replicas, "selector": selector, "template": template})
+            json!({"replicas": workload.replicas, "selector": selector, "template": template})
         }
         // The simulator creates all replicas at once.
         WorkloadKind::StatefulSet => json!({
-            "replicas": it.replicas, "selector": selector, "template": template,
-            "serviceName": it.name,
+            "replicas": workload.replicas, "selector": selector, "template": template,
+            "serviceName": workload.name,
             "podManagementPolicy": "Parallel",
         }),
         WorkloadKind::DaemonSet => json!({"selector": selector, "template": template}),
         WorkloadKind::Job | WorkloadKind::Bare => {
-            panic!("{}: a {} is not played", it.name, it.kind.name())
+            panic!("{}: a {} is not played", workload.name, workload.kind.name())
         }
     };
     let mut all =
-        vec![json!({"apiVersion": "apps/v1", "kind": it.kind.name(), "metadata": metadata,
+        vec![json!({"apiVersion": "apps/v1", "kind": workload.kind.name(), "metadata": metadata,
             "spec": spec})];
-    all.extend(it.budget.map(|rule| {
+    all.extend(workload.budget.map(|rule| {
         let spec = match rule {
             BudgetRule::Least(part) => json!({"minAvailable": share(part), "selector": selector}),
             BudgetRule::Most(part) => json!({"maxUnavailable": share(part), "selector": selector}),
@@ -109,32 +109,32 @@ pub fn usage(used: Measure) -> Value {
     json!({CPU: format!("{}n", used.cpu.get()), MEMORY: used.memory.get().to_string()})
 }
 
-fn pod(it: &ScenarioWorkload) -> Value {
-    let requests = json!({"requests": amounts(&it.requests)});
+fn pod(workload: &ScenarioWorkload) -> Value {
+    let requests = json!({"requests": amounts(&workload.requests)});
     let apart = |key: &String| {
-        json!({"labelSelector": {"matchLabels": {"app": it.name}},
+        json!({"labelSelector": {"matchLabels": {"app": workload.name}},
         "topologyKey": key})
     };
-    let apart: Vec<Value> = it.apart.iter().map(apart).collect();
+    let apart: Vec<Value> = workload.apart.iter().map(apart).collect();
     let preferred =
         |(weight, term): &(i32, NodeTerm)| json!({"weight": weight, "preference": node_term(term)});
-    let preferred: Vec<Value> = it.preferred_nodes.iter().map(preferred).collect();
+    let preferred: Vec<Value> = workload.preferred_nodes.iter().map(preferred).collect();
     let mut nodes = json!({"preferredDuringSchedulingIgnoredDuringExecution": preferred});
-    if let Some(terms) = &it.required_nodes {
+    if let Some(terms) = &workload.required_nodes {
         let terms: Vec<Value> = terms.iter().map(node_term).collect();
         nodes["requiredDuringSchedulingIgnoredDuringExecution"] =
             json!({"nodeSelectorTerms": terms});
     }
     let everything = || vec![json!({"operator": "Exists"})];
-    let tolerations = if it.kind == WorkloadKind::DaemonSet {
+    let tolerations = if workload.kind == WorkloadKind::DaemonSet {
         everything()
     } else {
-        it.tolerations.iter().map(toleration).collect()
+        workload.tolerations.iter().map(toleration).collect()
     };
     assert!(
-        it.priority == 0 && !it.empty_dir,
+        workload.priority == 0 && !workload.empty_dir,
         "{}: a priority or an emptyDir is not played",
-        it.name
+        workload.name
     );
     json!({
         "containers": [{"name": "main", "image": "main", "resources": requests}],
@@ -142,17 +142,17 @@ fn pod(it: &ScenarioWorkload) -> Value {
             "nodeAffinity": nodes,
             "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart},
         },
-        "nodeSelector": it.node_selector, "tolerations": tolerations,
-        "topologySpreadConstraints": it.spread.iter().map(|s| spread(it, s)).collect::<Vec<_>>(),
+        "nodeSelector": workload.node_selector, "tolerations": tolerations,
+        "topologySpreadConstraints": workload.spread.iter().map(|s| spread(workload, s)).collect::<Vec<_>>(),
         "terminationGracePeriodSeconds": 1,
     })
 }
 
-fn spread(it: &ScenarioWorkload, evenness: &Evenness) -> Value {
+fn spread(workload: &ScenarioWorkload, evenness: &Evenness) -> Value {
     json!({
         "maxSkew": evenness.max_skew, "topologyKey": evenness.topology_key,
         "whenUnsatisfiable": if evenness.hard { "DoNotSchedule" } else { "ScheduleAnyway" },
-        "labelSelector": {"matchLabels": {"app": it.name}},
+        "labelSelector": {"matchLabels": {"app": workload.name}},
     })
 }
 
@@ -175,11 +175,11 @@ fn expression(requirement: &Requirement) -> Value {
     json!({"key": requirement.key, "operator": operator, "values": values})
 }
 
-fn toleration(it: &Toleration) -> Value {
+fn toleration(one: &Toleration) -> Value {
     let mut fields = Map::new();
-    fields.extend(it.key.as_ref().map(|key| ("key".to_owned(), json!(key))));
-    fields.extend(it.effect.map(|e| ("effect".to_owned(), json!(effect(e)))));
-    let (operator, value) = match &it.operator {
+    fields.extend(one.key.as_ref().map(|key| ("key".to_owned(), json!(key))));
+    fields.extend(one.effect.map(|e| ("effect".to_owned(), json!(effect(e)))));
+    let (operator, value) = match &one.operator {
         Tolerates::Any => ("Exists", None),
         Tolerates::Equal(value) => ("Equal", Some(value.clone())),
         Tolerates::Above(bound) => ("Gt", Some(bound.to_string())),

@@ -45,13 +45,14 @@ pub async fn rounds(
 pub async fn healed(control_plane: &ControlPlane) {
     eventually("all Deployments to be available", LONG, async || {
         let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
-        for it in control_plane.list("/apis/apps/v1/namespaces/default/deployments").await {
-            let (name, wanted) = (name(&it), it["spec"]["replicas"].as_u64().unwrap());
+        for deployment in control_plane.list("/apis/apps/v1/namespaces/default/deployments").await {
+            let (name, wanted) =
+                (name(&deployment), deployment["spec"]["replicas"].as_u64().unwrap());
             let own: Vec<&Value> =
                 pods.iter().filter(|p| p["metadata"]["labels"]["app"] == name.as_str()).collect();
             let ready = own.iter().filter(|p| serves(p)).count() as u64;
             let unfinished = own.iter().filter(|p| p["status"]["phase"] != "Failed").count() as u64;
-            let status = &it["status"];
+            let status = &deployment["status"];
             that(
                 ready == wanted && unfinished == wanted,
                 format!("{name}: {ready} of {wanted}, {unfinished} in all"),

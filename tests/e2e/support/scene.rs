@@ -69,10 +69,13 @@ pub async fn deployment_with(
 ) {
     control_plane.apply(&manifest(name, replicas, cpu, more).to_string());
     eventually(&format!("Deployment {name}"), LONG, async || {
-        let it = control_plane
+        let deployment = control_plane
             .get(&format!("/apis/apps/v1/namespaces/default/deployments/{name}"))
             .await;
-        that(it["status"]["availableReplicas"] == replicas, it["status"].to_string())
+        that(
+            deployment["status"]["availableReplicas"] == replicas,
+            deployment["status"].to_string(),
+        )
     })
     .await;
 }

@@ -47,7 +47,7 @@ pub async fn asked(control_plane: &ControlPlane) -> Vec<Asked> {
         pod: full_name(pod),
         cpu: millicores(&pod["metadata"]["annotations"]["kwok.x-k8s.io/usage-cpu"]),
     };
-    pods.iter().map(asked).filter(|it| it.node != MUTE).collect()
+    pods.iter().map(asked).filter(|one| one.node != MUTE).collect()
 }
 
 /// Returns the highest share of a node's CPU that its running pods ask for.
