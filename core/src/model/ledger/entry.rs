@@ -129,15 +129,15 @@ pub enum Ending {
     /// An eviction ends in this way once, and half an hour later in another one.
     #[error(
         "the replacement is Ready on another node that is not hot; half an hour will show whether \
-         its old node is relieved"
+         the node that the pod left stays relieved"
     )]
     Landed,
     #[error(
-        "the replacement is Ready on another node that is not hot, and a hot node that it left was \
-         relieved for half an hour"
+        "the replacement is Ready on another node that is not hot, and the node that the pod left \
+         is no longer as full"
     )]
     Helped,
-    #[error("within half an hour the node was as full as before")]
+    #[error("within half an hour the node that the pod left was as full as before")]
     NoRelief,
     /// The replacement is Ready, which was the only purpose, or all that could be known in time. Or
     /// it has succeeded, so that it uses its node no longer.
