@@ -327,8 +327,8 @@ impl<'w> Draft<'w> {
         forecast
     }
 
-    /// Returns the forecast for a candidate. It is made again only after the draft has accepted
-    /// another move.
+    /// Returns the forecast for a candidate. For a pod of a hot node, it is made again only after
+    /// the draft has accepted another move.
     pub fn remembered(
         &self,
         candidate: &Candidate,
