@@ -37,6 +37,8 @@ const TROUBLE: [&str; 3] = ["5xx|error", "source_errors", "evenkeel_request_fail
 const SECOND_DAY: &str = "evenkeel_expectation_error_ratio";
 /// The metric that has values only an hour after a move.
 const NEXT_HOUR: &str = "evenkeel_relief_ratio";
+/// The increase of endings, which there are only half an hour after a move from a hot node.
+const HALF_AN_HOUR: &str = "increase(evenkeel_settled_moves_total";
 /// Series that exist only with `smoothing: trend`, which the policy here does not have.
 const TREND: &str = r#"smoothing="trend""#;
 /// The code of pods that wait for a window, which the policy here does not have.
@@ -129,8 +131,8 @@ fn questions() -> Vec<Question> {
 }
 
 fn queries_of_the_first_day() -> impl Iterator<Item = Query> {
-    let absent =
-        |query: &Query| [SECOND_DAY, NEXT_HOUR, TREND].iter().any(|text| query.expr.contains(text));
+    let later = [SECOND_DAY, NEXT_HOUR, HALF_AN_HOUR, TREND];
+    let absent = move |query: &Query| later.iter().any(|text| query.expr.contains(text));
     let queries = queries().into_iter();
     queries.filter(move |query| !absent(query))
 }
