@@ -41,7 +41,9 @@ fn the_page_follows_a_run_from_hot_to_even() {
                 metricsApi, ",
             control_plane.port(2)
         );
-        let launch = Launch::written(control_plane, &Policy::USUAL.by(&source)).await.shown();
+        // The pods beyond the limit are folded.
+        let policy = Policy { limits: "{perCycle: 5, perWorkload: 100%}", ..Policy::USUAL };
+        let launch = Launch::written(control_plane, &policy.by(&source)).await.shown();
         let url = launch.status_url();
         // The first run is a dry run, so that hot nodes stay hot while the test looks at them.
         let mut process = launch.run(&["--dry-run", "--instance", EVIL]);
