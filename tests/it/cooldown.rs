@@ -74,7 +74,19 @@ fn a_pod_whose_eviction_is_under_way_is_not_asked_for_again() {
     assert!(watch.plan().moves.is_empty());
 }
 
-/// As where the watch of pods lags: the evicted pod still seems to be Ready.
+/// The pod that is evicted first, and the plan as long as the watch of pods lags: the evicted pod
+/// still seems to be Ready.
+fn plan_while_the_watch_lags(cluster: &str) -> (String, Plan) {
+    let policy = format!("limits: {{perWorkload: none, perCycle: 1}}\n{EVEN}");
+    let mut watch = watched(cluster, &policy);
+    let plan = watch.plan();
+    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
+    watch.intend(&plan);
+    watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
+    watch.pass(15);
+    (plan.moves[0].pod.clone(), watch.plan())
+}
+
 #[test]
 fn a_replica_whose_eviction_is_under_way_does_not_count_as_ready() {
     let cluster = "
@@ -83,19 +95,12 @@ fn a_replica_whose_eviction_is_under_way_does_not_count_as_ready() {
         node n2
         node n3
     ";
-    let policy = format!("limits: {{perWorkload: none, perCycle: 1}}\n{EVEN}");
-    let mut watch = watched(cluster, &policy);
-    let plan = watch.plan();
-    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
-    watch.intend(&plan);
-    watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
-    watch.pass(15);
-    let plan = watch.plan();
+    let (_, plan) = plan_while_the_watch_lags(cluster);
     let why: Vec<&str> = plan.kept.iter().map(|kept| kept.refusal.code()).collect();
     assert_eq!((plan.moves.len(), why), (0, vec!["under-way", "last-ready-replica"]));
 }
 
-/// As where the watch of pods lags: the first eviction is all that the Job survives.
+/// The first eviction is all that the Job survives.
 #[test]
 fn a_pod_of_a_job_whose_eviction_is_under_way_counts_as_failed() {
     let cluster = "
@@ -104,14 +109,7 @@ fn a_pod_of_a_job_whose_eviction_is_under_way_counts_as_failed() {
         node n2
         node n3
     ";
-    let policy = format!("limits: {{perWorkload: none, perCycle: 1}}\n{EVEN}");
-    let mut watch = watched(cluster, &policy);
-    let plan = watch.plan();
-    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
-    watch.intend(&plan);
-    watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
-    watch.pass(15);
-    let plan = watch.plan();
+    let (_, plan) = plan_while_the_watch_lags(cluster);
     let mut why = plan.kept.iter().map(|kept| kept.refusal.code());
     assert!(plan.moves.is_empty() && why.any(|code| code == "job-would-fail"), "{}", text(&plan));
 }
@@ -125,14 +123,8 @@ fn an_ordered_stateful_set_waits_for_a_pod_whose_eviction_is_under_way() {
         node n2
         node n3
     ";
-    let policy = format!("limits: {{perWorkload: none, perCycle: 1}}\n{EVEN}");
-    let mut watch = watched(cluster, &policy);
-    let plan = watch.plan();
-    assert_eq!(plan.moves[0].pod, "db-1", "{}", text(&plan));
-    watch.intend(&plan);
-    watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
-    watch.pass(15);
-    let plan = watch.plan();
+    let (evicted, plan) = plan_while_the_watch_lags(cluster);
+    assert_eq!(evicted, "db-1");
     let mut why = plan.kept.iter().map(|kept| kept.refusal.code());
     assert!(plan.moves.is_empty() && why.any(|code| code == "waits-in-order"), "{}", text(&plan));
 }

@@ -49,6 +49,21 @@ fn after_moves_without_relief_the_workload_does_not_rest() {
     assert!(goes.starts_with("move web-5 from n1 to n3"), "{goes}");
 }
 
+/// Half an hour later an earlier move helps. That does not end the rest after the bad landing.
+#[test]
+fn a_later_bad_landing_is_not_forgotten() {
+    let mut watched = four_have_left();
+    watched.pass_using(28, |_| 1600.0);
+    watched.evict("n1");
+    watched.pass_using(1, |_| 1600.0);
+    assert!(watched.endings.contains(&"same-node"), "{:?}", watched.endings);
+    let resting = |watched: &Watched| watched.engine.ledger().resting(watched.now);
+    assert_eq!(resting(&watched), 1);
+    watched.pass_using(2, |_| 1600.0);
+    assert!(watched.endings.contains(&"helped"), "{:?}", watched.endings);
+    assert_eq!(resting(&watched), 1);
+}
+
 #[test]
 fn without_usage_only_the_landing_is_known() {
     let mut watched = four_have_left();

@@ -266,9 +266,7 @@ impl Move {
     pub fn why(&self) -> String {
         format!("{}{}", self.reason, expected_effect(self.saves, self.worth))
     }
-}
 
-impl Move {
     /// Returns how full its node may be afterwards; `None` if the move is not to relieve it, or of
     /// requests, which do not come back.
     pub fn relief_of_node(&self) -> Option<ReliefLimit> {

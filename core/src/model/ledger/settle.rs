@@ -82,9 +82,11 @@ impl Ledger {
             facts.push(entry.outcome(&outcome, now));
             settled.push(outcome);
             self.entries[position].end(ending, now);
-            let unlucky = ending == Ending::HotNode && is_unlucky(&entry, landed, to.as_deref());
-            self.remember(&entry, ending, unlucky, cooldown, now);
+            // Once: a later move of the workload may have landed badly since.
             if has_just_landed {
+                let unlucky =
+                    ending == Ending::HotNode && is_unlucky(&entry, landed, to.as_deref());
+                self.remember(&entry, ending, unlucky, cooldown, now);
                 self.learn_start(&entry, ending, entry.took(snapshot, now), cooldown);
             }
         }
