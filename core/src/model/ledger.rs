@@ -203,10 +203,14 @@ impl Ledger {
 
     /// Records that the eviction of this pod, which was just recorded, is to relieve its node.
     pub fn expect_relief(&mut self, uid: &str, relief: ReliefLimit) {
-        let intended = |e: &&mut Entry| e.uid == uid && e.state == State::Intended;
-        if let Some(entry) = self.entries.iter_mut().find(intended) {
+        if let Some(entry) = self.intended(uid) {
             entry.relief = Some(relief);
         }
+    }
+
+    /// The entry of this pod, whose eviction was just recorded.
+    fn intended(&mut self, uid: &str) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|e| e.uid == uid && e.state == State::Intended)
     }
 
     /// Returns the nodes of which it is watched whether moves have relieved them, each with the

@@ -70,9 +70,7 @@ impl Ledger {
             return;
         }
         let ready = ready_pods(snapshot, &workload);
-        let mut entries = self.entries.iter_mut();
-        let intended = |e: &&mut Entry| e.uid == uid && e.state == State::Intended;
-        if let Some(entry) = entries.find(intended).filter(|e| e.aim != Aim::Clear) {
+        if let Some(entry) = self.intended(&uid).filter(|e| e.aim != Aim::Clear) {
             entry.trial = Some(ready);
         }
     }
